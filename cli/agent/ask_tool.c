@@ -133,8 +133,8 @@ static int finish(pid_t pid, int64_t deadline_ms, int r)
 int ask_tool(const char *const *argv, char **ret_output, void *arg, struct err *why)
 {
 	const struct ask_tool *self = arg;
-	auto_free char *path = trusted_path(self->cwd);
-	auto_free char *program = trusted_find(path, argv[0], self->cwd);
+	auto_free char *path = trusted_path(self->cwd, self->reach);
+	auto_free char *program = trusted_find(path, argv[0], self->cwd, self->reach);
 	auto_free char *setting = mem_printf("PATH=%s", path);
 	auto_free char **environment = environment_with(setting);
 	auto_free char *output = NULL;
@@ -143,7 +143,7 @@ int ask_tool(const char *const *argv, char **ret_output, void *arg, struct err *
 	pid_t pid = -1;
 
 	if (!program)
-		return err_set(why, -ENOENT, "it is not installed");
+		return err_set(why, -ENOENT, "it is not installed where no command could write");
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno(why, errno, "cannot make a pipe");
 	auto_close int from = ends[0];

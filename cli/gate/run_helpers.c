@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/view/reach.h"
 #include "cli/view/run_places.h"
 #include "cli/view/trusted.h"
 #include "gateway/gateway_tools.h"
@@ -52,6 +53,7 @@ struct run_helpers {
 	struct gateway_helpers helpers;
 	struct gateway_reviewer reviewer;
 	char *reviewer_rule; /* its line in the policy; NULL: --reviewer */
+	struct reach *reach; /* NULL: not known, so that a command could have written everything */
 	char *path;          /* the PATH of trusted folders */
 	char **environment;  /* owned list of owned strings, as the next one */
 	char **reviewer_words;
@@ -121,9 +123,13 @@ static char **split_words(const char *line)
 	return count > 0 ? take(words) : NULL;
 }
 
-static bool is_writable(const char *path, const struct run_places *places, char *const *writable)
+/* Could a command have written it, too? */
+static bool is_writable(const struct run_helpers *self, const char *path,
+			const struct run_places *places, char *const *writable)
 {
-	if (trusted_is_within(path, places->cwd))
+	auto_free char *whole = run_places_absolute(places, path);
+
+	if (trusted_is_within(path, places->cwd) || reach_may_be_theirs(self->reach, whole))
 		return true;
 	for (size_t i = 0; writable && writable[i]; i++) {
 		if (trusted_is_within(path, writable[i]))
@@ -134,14 +140,14 @@ static bool is_writable(const char *path, const struct run_places *places, char 
 
 /* A file that a judge's line names may decide the judge's answers, so the command must not be able
  * to write it. @what: the option or line, for the message. */
-static int check_words(const char *what, char *const *words, const struct run_places *places,
-		       char *const *writable)
+static int check_words(const struct run_helpers *self, const char *what, char *const *words,
+		       const struct run_places *places, char *const *writable)
 {
 	for (size_t i = 1; words[i]; i++) {
 		auto_free char *shown = text_visible_dup(words[i]);
 
 		if (words[i][0] == '/' && access(words[i], F_OK) == 0 &&
-		    is_writable(words[i], places, writable))
+		    is_writable(self, words[i], places, writable))
 			return cli_fail(CLI_USAGE,
 					"%s: the command could write %s; put it where the command "
 					"cannot write",
@@ -161,17 +167,18 @@ static int find_reviewer(struct run_helpers *self, const struct run_places *plac
 	auto_free char *shown = text_visible_dup(name);
 	struct stat status;
 
-	self->reviewer_program = strchr(name, '/') ? run_places_absolute(places, name)
-						   : trusted_find(self->path, name, places->cwd);
+	self->reviewer_program = strchr(name, '/')
+					 ? run_places_absolute(places, name)
+					 : trusted_find(self->path, name, places->cwd, self->reach);
 	if (!self->reviewer_program || stat(self->reviewer_program, &status) < 0 ||
 	    !S_ISREG(status.st_mode) || access(self->reviewer_program, X_OK) < 0)
 		return cli_fail(CLI_USAGE, "%s: there is no program %s", what, shown);
-	if (is_writable(self->reviewer_program, places, writable))
+	if (is_writable(self, self->reviewer_program, places, writable))
 		return cli_fail(
 			CLI_USAGE,
 			"%s: the command could write %s; put it where the command cannot write",
 			what, shown);
-	return check_words(what, self->reviewer_words, places, writable);
+	return check_words(self, what, self->reviewer_words, places, writable);
 }
 
 /* Adds the file's content to @digest, so that another script with the same name counts as another
@@ -262,7 +269,7 @@ static void make_notify(struct run_helpers *self, const struct run_places *place
 {
 	static const char *const argv[] = { "notify-send", "--app-name=sallyport", "--", NULL };
 
-	self->notify_program = trusted_find(self->path, argv[0], places->cwd);
+	self->notify_program = trusted_find(self->path, argv[0], places->cwd, self->reach);
 	if (!self->notify_program) {
 		log_warn(
 			"--notify: notify-send is not installed; no desktop notification is shown");
@@ -301,7 +308,7 @@ static int read_key(struct run_helpers *self, const char *path, const struct run
 	if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0)
 		return cli_fail(CLI_USAGE, "--webhook-key: %s must be closed to others (mode 0600)",
 				path);
-	if (is_writable(path, places, writable))
+	if (is_writable(self, path, places, writable))
 		return cli_fail(CLI_USAGE,
 				"--webhook-key: the command could write %s; put it where the "
 				"command cannot write",
@@ -336,7 +343,7 @@ static int make_webhook(struct run_helpers *self, const struct run_helper_option
 					   "in lower case, with its port, and nothing behind it");
 	if (!is_url(options->webhook))
 		return cli_fail(CLI_USAGE, "--webhook needs an http:// or https:// URL");
-	self->curl_program = trusted_find(self->path, "curl", places->cwd);
+	self->curl_program = trusted_find(self->path, "curl", places->cwd, self->reach);
 	if (!self->curl_program)
 		return cli_fail(CLI_USAGE, "--webhook: curl is not installed");
 	int status = read_key(self, options->webhook_key, places, writable);
@@ -438,11 +445,11 @@ static int add_hook(struct run_helpers *self, struct policy_helper *helper,
 	if (access(helper->argv[0], X_OK) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "%s: %s; nothing was run", helper->rule,
 				strerror(errno));
-	if (is_writable(helper->argv[0], places, writable))
+	if (is_writable(self, helper->argv[0], places, writable))
 		return cli_fail(CLI_NO_SANDBOX,
 				"%s: commands could write this program; nothing was run",
 				helper->rule);
-	return check_words(helper->rule, helper->argv, places, writable);
+	return check_words(self, helper->rule, helper->argv, places, writable);
 }
 
 static int make_hooks(struct run_helpers *self, const struct policy *policy, unsigned int kinds,
@@ -495,7 +502,8 @@ int run_helpers_make(const struct run_helper_options *options, const struct run_
 		return CLI_OK;
 	struct run_helpers *self = mem_new(sizeof(*self));
 
-	self->path = trusted_path(places->cwd);
+	self->reach = reach_open(places->state_dir, NULL);
+	self->path = trusted_path(places->cwd, self->reach);
 	self->environment = make_environment(self->path);
 	int status = choose_reviewer(self, options, policy);
 
@@ -555,6 +563,7 @@ void run_helpers_free(struct run_helpers *helpers)
 {
 	if (!helpers)
 		return;
+	reach_close(helpers->reach);
 	free(helpers->path);
 	mem_free_list(helpers->environment);
 	mem_free_list(helpers->reviewer_words);

@@ -4,10 +4,19 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/view/reach.h"
 
 static const char *variable(const char *name, void *arg)
 {
 	return getenv(name);
+}
+
+static bool may_be_theirs(const char *path, void *arg)
+{
+	const struct ask_tool *tool = arg;
+
+	return reach_may_be_theirs(tool->reach, path);
 }
 
 void policy_environment_open(struct policy_environment *environment, struct policy *policy)
@@ -18,12 +27,17 @@ void policy_environment_open(struct policy_environment *environment, struct poli
 
 	environment->cwd = cwd && cwd[0] == '/' ? take(cwd) : mem_strdup("/");
 	free(cwd);
-	environment->ask = (struct ask_tool){ .cwd = environment->cwd };
+	auto_free char *state = cli_state_dir();
+
+	/* A list that cannot be read: a command could have written everything. */
+	environment->reach = reach_open(state, NULL);
+	environment->ask = (struct ask_tool){ environment->cwd, environment->reach };
 	environment->configured = (struct configured_environment){
 		.home = getenv("HOME"),
 		.cwd = environment->cwd,
 		.variable = variable,
 		.ask = ask_tool,
+		.may_be_theirs = may_be_theirs,
 		.arg = &environment->ask,
 	};
 	policy_set_environment(policy, &environment->configured);
@@ -33,6 +47,7 @@ void policy_environment_close(struct policy_environment *environment, struct pol
 {
 	policy_set_environment(policy, NULL);
 	free(environment->cwd);
+	reach_close(environment->reach);
 	*environment = (struct policy_environment){ 0 };
 }
 

@@ -9,6 +9,7 @@
 /* For the reading of one policy. */
 struct policy_environment {
 	char *cwd;
+	struct reach *reach;
 	struct ask_tool ask;
 	struct configured_environment configured;
 };

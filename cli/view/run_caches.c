@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/run/run_options.h"
+#include "cli/view/reach.h"
 #include "cli/view/run_places.h"
 #include "cli/view/run_view.h"
 #include "exec/exec_egress.h"
@@ -215,7 +216,7 @@ static void find_all(struct run_view *view, struct run_caches *found, const stru
 
 	bool is_read_only = options->has_sandbox && options->sandbox == EXEC_MODE_READ_ONLY;
 	auto_free char *root =
-		places->state_dir ? mem_printf("%s/caches", places->state_dir) : NULL;
+		places->state_dir ? mem_printf("%s/" REACH_CACHES, places->state_dir) : NULL;
 
 	if (!view->cache_root)
 		view->cache_root = root ? realpath(root, NULL) : NULL;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/view/reach.h"
 
 bool trusted_is_within(const char *path, const char *folder)
 {
@@ -21,7 +22,7 @@ bool trusted_is_within(const char *path, const char *folder)
 	return strncmp(real, top, len) == 0 && (real[len] == '/' || real[len] == '\0');
 }
 
-char *trusted_path(const char *cwd)
+char *trusted_path(const char *cwd, const struct reach *reach)
 {
 	const char *path = getenv("PATH");
 	auto_free char *list = mem_strdup(path ? path : "/usr/local/bin:/usr/bin:/bin");
@@ -29,14 +30,14 @@ char *trusted_path(const char *cwd)
 	char *rest = list;
 
 	for (char *folder; (folder = strsep(&rest, ":")) != NULL;) {
-		if (folder[0] != '/' || trusted_is_within(folder, cwd))
+		if (folder[0] != '/' || trusted_is_within(folder, cwd) || reach_has(reach, folder))
 			continue;
 		mem_append(&out, "%s%s", out[0] ? ":" : "", folder);
 	}
 	return take(out);
 }
 
-char *trusted_find(const char *path, const char *name, const char *cwd)
+char *trusted_find(const char *path, const char *name, const char *cwd, const struct reach *reach)
 {
 	auto_free char *list = mem_strdup(path);
 	char *rest = list;
@@ -46,7 +47,8 @@ char *trusted_find(const char *path, const char *name, const char *cwd)
 		struct stat status;
 
 		if (folder[0] && stat(program, &status) == 0 && S_ISREG(status.st_mode) &&
-		    access(program, X_OK) == 0 && !trusted_is_within(program, cwd))
+		    access(program, X_OK) == 0 && !trusted_is_within(program, cwd) &&
+		    !reach_has(reach, program))
 			return take(program);
 	}
 	return NULL;

@@ -33,8 +33,8 @@ enum configured_tool {
 struct configured_environment {
 	const char *home; /* NULL: none */
 	const char *cwd;  /* of the command, which may write what lies in it; NULL: none */
-	/* false: files within @cwd, and in the repository around it, are not read, unless
-	 * @is_trusted accepts them */
+	/* false: files within @cwd, what a link in it leads to, and files in the repository around
+	 * it are not read, unless @is_trusted accepts them */
 	bool is_project_trusted;
 	bool tells_all;   /* notes also say what nobody can do anything about */
 	const char *root; /* put before every path; NULL: "" */
@@ -50,6 +50,9 @@ struct configured_environment {
 	/* Are these bytes of a file within @cwd trusted? @path: its real path. NULL: none is
 	 * trusted. */
 	bool (*is_trusted)(const char *path, const void *bytes, size_t len, void *trust_arg);
+	/* Could a command have written what is at @path, a file outside of @cwd? Then it is judged
+	 * by @is_trusted, too. NULL: none could. */
+	bool (*may_be_theirs)(const char *path, void *arg);
 	/* Called with the real path of every file that was read and not judged by @is_trusted.
 	 * NULL: not called. */
 	void (*was_read)(const char *path, void *trust_arg);

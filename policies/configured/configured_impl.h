@@ -36,6 +36,9 @@ struct reading {
 	char **notes;
 	size_t note_count;
 	char *file; /* being read, printable; NULL: none */
+	/* A file that the tool uses wherever it runs was left out, because a command could write
+	 * it. */
+	bool has_left_out;
 	char *where;
 	struct err *why;
 };
@@ -85,6 +88,8 @@ int reading_urls(struct reading *reading, const char *where, const char *text);
 /* Asks the tool. 1: *@ret_output is returned owned; 0: it could not be asked, and a remark says so.
  */
 int reading_ask(struct reading *reading, const char *const *argv, char **ret_output);
+/* The same for a tool that reads its files itself when it is asked: not if one was left out. */
+int reading_ask_with_files(struct reading *reading, const char *const *argv, char **ret_output);
 
 /* source: files on the disk. 1: read; 0: it does not exist; SOURCE_WITHIN: the command can write
  * it; -errno. */

@@ -37,7 +37,7 @@ static int go_ask(struct reading *reading)
 	static const char *const argv[] = { "go", "env", "GOPROXY", "GOSUMDB", NULL };
 	auto_free char *output = NULL;
 
-	if (reading_ask(reading, argv, &output) == 0)
+	if (reading_ask_with_files(reading, argv, &output) == 0)
 		return 0;
 	struct lines lines = { .at = output, .left = strlen(output) };
 	int r = 0;

@@ -121,6 +121,7 @@ static int npm_read_files(struct reading *reading)
 	const char *prefix = npm_variable(reading, "npm_config_prefix", "NPM_CONFIG_PREFIX");
 	int r = npm_read_below(reading, reading->env->cwd, ".npmrc");
 
+	reading->has_left_out = false; /* npm is not asked there */
 	if (r >= 0 && user)
 		r = user[0] == '/' ? reading_file(reading, user, npm_parse) : 0;
 	else if (r >= 0)
@@ -148,7 +149,7 @@ static int npm_ask(struct reading *reading)
 	static const char *const argv[] = { "npm", "config", "get", "registry", NULL };
 	auto_free char *output = NULL;
 
-	if (reading_ask(reading, argv, &output) == 0)
+	if (reading_ask_with_files(reading, argv, &output) == 0)
 		return 0;
 	struct lines lines = { .at = output, .left = strlen(output) };
 

@@ -128,9 +128,10 @@ int reading_file(struct reading *reading, const char *path, reading_parse_fn par
 	free(reading->file);
 	reading->file = text_visible_dup(path);
 	if (r == SOURCE_WITHIN) {
+		reading->has_left_out = true;
 		reading_note(reading,
-			     "%s: not read, because the command can write it and its current "
-			     "content is not trusted",
+			     "%s: not read, because a command could write it, or a link that leads "
+			     "to it, and its current content is not trusted",
 			     reading->file);
 		return 0;
 	}
@@ -278,4 +279,15 @@ int reading_ask(struct reading *reading, const char *const *argv, char **ret_out
 		return 0;
 	}
 	return 1;
+}
+
+int reading_ask_with_files(struct reading *reading, const char *const *argv, char **ret_output)
+{
+	if (!reading->has_left_out)
+		return reading_ask(reading, argv, ret_output);
+	reading_note(reading,
+		     "%s was not asked for its default, because it would use the file that is not "
+		     "trusted",
+		     argv[0]);
+	return 0;
 }

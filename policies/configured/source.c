@@ -49,15 +49,25 @@ bool source_is_below(const char *path, const char *folder)
 	return strncmp(path, folder, top) == 0 && path[top] == '/';
 }
 
-/* A path that is not known counts as within. */
-static bool source_is_within(const struct configured_environment *env, const char *place)
+/* A path that is not known counts as within. A link within leads where a command chose. */
+static bool source_is_within(const struct configured_environment *env, const char *path,
+			     const char *place)
 {
 	if (!env->cwd)
 		return false;
 	auto_free char *cwd = mem_printf("%s%s", env->root ? env->root : "", env->cwd);
 	auto_free char *real = realpath(cwd, NULL);
 
-	return !real || !place[0] || source_is_below(place, real);
+	return !real || !place[0] || source_is_below(path, env->cwd) ||
+	       source_is_below(place, real);
+}
+
+/* Could a command have written it, or redirected a link on the way? */
+static bool source_may_be_theirs(const struct configured_environment *env, const char *full,
+				 const char *place)
+{
+	return env->may_be_theirs &&
+	       (env->may_be_theirs(full, env->arg) || env->may_be_theirs(place, env->arg));
 }
 
 int source_read(const struct configured_environment *env, const char *path, char **ret_text,
@@ -75,7 +85,8 @@ int source_read(const struct configured_environment *env, const char *path, char
 	char place[PATH_MAX];
 
 	source_place(fd, place);
-	bool is_ours = env->is_project_trusted || !source_is_within(env, place);
+	bool is_ours = env->is_project_trusted || (!source_is_within(env, path, place) &&
+						   !source_may_be_theirs(env, full, place));
 
 	if (!is_ours && (!env->is_trusted || !place[0]))
 		return SOURCE_WITHIN;

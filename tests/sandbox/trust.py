@@ -3,6 +3,7 @@
 
 usage: trust.py SALLYPORT [CASE...]"""
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -318,6 +319,72 @@ def worker_has_no_key(world, user):
     must(wait_for(lambda: not descendants()), "left:", descendants())
 
 
+def explains(world, user, work, policy, host, **env):
+    """Does the policy allow @host? And what was said."""
+    done = subprocess.run([world.sallyport, "policy", "explain", "--policy", policy, f"https://{host}"], cwd=work, capture_output=True,
+                          text=True, env={**user.environment(), **state(user), **env}, **user.ids(), check=False)
+    must(done.returncode in (0, 1), done.returncode, done.stderr)
+    return done.returncode == 0, done.stderr
+
+
+def configured(world, user):
+    """What a command could write, or lead to by a link, does not say what `configured` stands for."""
+    work = fresh(user, "configured")
+    policy = user.file(user.outside / "npm.policy", "version 1\ndefault deny\nallow configured npm\n")
+    kept = user.file(user.outside / "kept.npmrc", "registry=https://kept.test/\n")
+
+    def allows(host, work=work, **env):
+        return explains(world, user, work, policy, host, **env)
+
+    # a link that came with the folder
+    os.symlink(kept, work / ".npmrc")
+    is_allowed, said = allows("kept.test")
+    must(not is_allowed and ".npmrc: not read" in said, said)
+    done = subprocess.run([world.sallyport, "policy", "trust", "--configuration", ".npmrc"], cwd=work, capture_output=True, text=True,
+                          env={**user.environment(), **state(user)}, **user.ids(), check=False)
+    must(done.returncode == 0 and allows("kept.test")[0], done.stderr)
+    # a link into a cache, which no option names
+    (work / ".npmrc").unlink()
+    counts(world, user, work, None, "echo registry=https://evil.test/ >$XDG_CACHE_HOME/npmrc")
+    cached, = (user.home / "state/sallyport/caches").glob("*/xdg/npmrc")
+    os.symlink(cached, work / ".npmrc")
+    must(not allows("evil.test")[0], "the cache of a command counts")
+    must(not allows("evil.test", npm_config_userconfig=str(cached))[0], "also by its own name")
+    # a file of the user's that an earlier run could write
+    (work / ".npmrc").unlink()
+    name = str(user.file(user.outside / "cfg/npmrc", "registry=https://first.test/\n"))
+    done = world.run(user, ["true"], ["--write", str(user.outside / "cfg")], cwd=work, env=state(user))
+    must(done.returncode == 0 and allows("first.test", npm_config_userconfig=name)[0], "it is as it was before", done.stderr)
+    done = world.run(user, ["sh", "-c", f"echo registry=https://evil.test/ >{name}"], ["--write", str(user.outside / "cfg")], cwd=work,
+                     env=state(user))
+    must(done.returncode == 0 and "evil" in pathlib.Path(name).read_text(), done.stderr)
+    must(not allows("evil.test", npm_config_userconfig=name)[0], "a command has written it")
+    must(not allows("evil.test", user.outside, npm_config_userconfig=name)[0], "a command has written it")
+    # npm itself, which reads the file that is left out
+    npm = user.file(user.outside / "bin/npm", "#!/bin/sh\nsed s/registry=// $HOME/.npmrc\n")
+    npm.chmod(0o755)
+    user.file(user.home / ".npmrc", "registry=https://evil.test/\n")
+    is_allowed, said = allows("evil.test", user.home, PATH=f"{npm.parent}:/usr/bin:/bin")
+    must(not is_allowed and "npm was not asked" in said, said)
+    (user.home / ".npmrc").unlink()
+    user.file(work / ".npmrc", "save-exact=true\n")
+    npm.write_text("#!/bin/sh\necho https://built-in.test/\n")
+    must(allows("built-in.test", PATH=f"{npm.parent}:/usr/bin:/bin")[0], "it is asked where the project's file does not count")
+
+
+def programs(world, user):
+    """No program is run outside of the sandbox that an earlier command could write: not to ask a tool, and not to judge."""
+    work = fresh(user, "programs")
+    policy = user.file(user.outside / "npm.policy", "version 1\ndefault deny\nallow configured npm\n")
+    script = "#!/bin/sh\\ntouch {}/ran\\necho https://evil.test/\\n".format(user.outside)
+    counts(world, user, work, None, f"mkdir bin; printf '{script}' >bin/npm; chmod +x bin/npm; cp bin/npm bin/judge")
+    path = f"{work}/bin:/usr/bin:/bin"
+    must(not explains(world, user, user.outside, policy, "evil.test", PATH=path)[0], "it was asked")
+    done = world.run(user, ["true"], ["--reviewer", str(work / "bin/judge")], cwd=user.outside, env=state(user))
+    must(done.returncode == 2 and b"could write" in done.stderr, done.returncode, done.stderr)
+    must(not (user.outside / "ran").exists(), "it ran")
+
+
 cases = [
     ("first-use", first_use),
     ("busy-folder", busy_folder),
@@ -331,6 +398,8 @@ cases = [
     ("users-own", users_own),
     ("out-of-reach", out_of_reach),
     ("unattended", unattended),
+    ("configured", configured),
+    ("programs", programs),
     ("two-at-once", two_at_once),
     ("worker-has-no-key", worker_has_no_key),
 ]

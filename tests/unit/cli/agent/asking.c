@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "cli/agent/ask_tool.h"
+#include "cli/view/reach.h"
 
 static char folder[] = "/tmp/sallyport-asking-XXXXXX";
 
@@ -56,13 +57,17 @@ static int ask(char **ret_output, struct err *why)
 	static const char *const argv[] = { "tool", "config", NULL };
 	auto_free char *project = in_folder("project"), *bin = in_folder("bin");
 	auto_free char *path = mem_printf("%s:.:%s:/usr/bin:/bin", project, bin);
-	struct ask_tool self = { .cwd = project };
+	struct reach *reach = reach_open(NULL, NULL); /* no command has run */
+	struct ask_tool self = { project, reach };
 
 	(void)mkdir(project, 0700); /* may be there */
 	ck_assert_int_eq(chdir(project), 0);
 	ck_assert_int_eq(setenv("PATH", path, 1), 0);
 	memset(why, 0, sizeof(*why));
-	return ask_tool(argv, ret_output, &self, why);
+	int r = ask_tool(argv, ret_output, &self, why);
+
+	reach_close(reach);
+	return r;
 }
 
 START_TEST(answers)
