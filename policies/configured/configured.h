@@ -33,8 +33,8 @@ enum configured_tool {
 struct configured_environment {
 	const char *home; /* NULL: none */
 	const char *cwd;  /* of the command, which may write what lies in it; NULL: none */
-	/* false: files within @cwd, what a link in it leads to, and files in the repository around
-	 * it are not read, unless @is_trusted accepts them */
+	/* false: files within @cwd, and in the repository around it, are not read, unless
+	 * @is_trusted accepts them; a link in @cwd is never followed */
 	bool is_project_trusted;
 	bool tells_all;   /* notes also say what nobody can do anything about */
 	const char *root; /* put before every path; NULL: "" */

@@ -92,8 +92,9 @@ int reading_ask(struct reading *reading, const char *const *argv, char **ret_out
 int reading_ask_with_files(struct reading *reading, const char *const *argv, char **ret_output);
 
 /* source: files on the disk. 1: read; 0: it does not exist; SOURCE_WITHIN: the command can write
- * it; -errno. */
+ * it; SOURCE_LINK: it is in the project, and a link or cannot be opened; -errno. */
 #define SOURCE_WITHIN 2
+#define SOURCE_LINK   3
 int source_read(const struct configured_environment *env, const char *path, char **ret_text,
 		size_t *ret_len, struct err *why);
 /* Compares the paths as text. */

@@ -135,6 +135,14 @@ int reading_file(struct reading *reading, const char *path, reading_parse_fn par
 			     reading->file);
 		return 0;
 	}
+	if (r == SOURCE_LINK) {
+		reading->has_left_out = true;
+		reading_note(reading,
+			     "%s: not read, because it is a link in the project, or cannot be "
+			     "opened there",
+			     reading->file);
+		return 0;
+	}
 	if (r < 0)
 		return err_prefix(reading->why, r, "%s", reading->file);
 	if (r == 0)

@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -70,17 +72,36 @@ static bool source_may_be_theirs(const struct configured_environment *env, const
 	       (env->may_be_theirs(full, env->arg) || env->may_be_theirs(place, env->arg));
 }
 
+/* A path in the project: of a repository every path counts as one, and links are followed. */
+static bool source_is_project(const struct configured_environment *env, const char *path)
+{
+	return env->cwd && strcmp(env->cwd, "/") != 0 && source_is_below(path, env->cwd);
+}
+
+/* A command may have left a link in the project to any place: it is not looked at. O_NONBLOCK: a
+ * FIFO must be refused without waiting for a writer. */
+static int source_open(const char *full, bool is_project)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		.resolve = is_project ? RESOLVE_NO_SYMLINKS : 0,
+	};
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, full, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
 int source_read(const struct configured_environment *env, const char *path, char **ret_text,
 		size_t *ret_len, struct err *why)
 {
 	auto_free char *full = mem_printf("%s%s", env->root ? env->root : "", path);
-	/* O_NONBLOCK: a FIFO must be refused without waiting for a writer. */
-	auto_close int fd = open(full, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	bool is_project = source_is_project(env, path);
+	auto_close int fd = source_open(full, is_project);
 
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+	if (fd == -ENOENT || fd == -ENOTDIR)
 		return 0;
 	if (fd < 0)
-		return err_errno(why, errno, "cannot open");
+		return is_project ? SOURCE_LINK : err_errno(why, -fd, "cannot open");
 	auto_free char *text = NULL;
 	char place[PATH_MAX];
 

@@ -339,10 +339,11 @@ def configured(world, user):
     # a link that came with the folder
     os.symlink(kept, work / ".npmrc")
     is_allowed, said = allows("kept.test")
-    must(not is_allowed and ".npmrc: not read" in said, said)
-    done = subprocess.run([world.sallyport, "policy", "trust", "--configuration", ".npmrc"], cwd=work, capture_output=True, text=True,
-                          env={**user.environment(), **state(user)}, **user.ids(), check=False)
-    must(done.returncode == 0 and allows("kept.test")[0], done.stderr)
+    must(not is_allowed and ".npmrc: not read, because it is a link" in said, said)
+    for target in (".npmrc", "/dev/zero"):
+        (work / ".npmrc").unlink()
+        os.symlink(target, work / ".npmrc")
+        must(not allows("kept.test")[0], "a command could make the policy an error")
     # a link into a cache, which no option names
     (work / ".npmrc").unlink()
     counts(world, user, work, None, "echo registry=https://evil.test/ >$XDG_CACHE_HOME/npmrc")
