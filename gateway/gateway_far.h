@@ -21,8 +21,8 @@ struct gateway_far_watch {
 struct gateway_far_config {
 	const struct gateway_terminal *terminal; /* kept */
 	bool may_always;                         /* an answer can be kept in a file */
-	/* For tmux's window; borrowed. @run is unique. NULL: no window. */
-	const char *control_dir, *run;
+	/* For tmux's window; borrowed. @run is unique; @tmux: its program. NULL: no window. */
+	const char *control_dir, *run, *tmux;
 	/* NULL: one gateway; when it or the terminal closes, this ends by itself and restores the
 	 * terminal. Kept. */
 	const struct gateway_far_watch *watch;

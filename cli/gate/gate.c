@@ -71,6 +71,17 @@ static int64_t patience_ms(const struct run_options *options)
 	return ATTACH_MS;
 }
 
+int gate_find_tmux(struct gate *gate)
+{
+	auto_free_list char **writable = NULL;
+	int status = run_policy_paths(gate->policy, &gate->places, POLICY_PATH_WRITE,
+				      gate->options->writable, &writable);
+
+	if (status == CLI_OK && !gate->tmux && getenv("TMUX"))
+		gate->tmux = run_helpers_find("tmux", &gate->places, writable);
+	return status;
+}
+
 static int find_helpers(struct gate *gate)
 {
 	auto_free_list char **writable = NULL;
@@ -143,6 +154,7 @@ static int open_gateway(struct gate *gate)
 		.seen_path = gate->places.seen_path,
 		.control_dir = gate->options->asks_nobody ? NULL : gate->places.control_dir,
 		.terminal = terminal,
+		.tmux = gate->tmux,
 		.helpers = run_helpers_get(gate->helpers),
 		.web = gate->options->has_web ? &gate->web : NULL,
 		.metrics = &gate->metrics.gateway,
@@ -199,6 +211,8 @@ int gate_open(struct gate *gate, const struct gate_calls *calls)
 		status = run_upstream_find(gate->policy, &gate->places, &gate->upstreams);
 	if (status == CLI_OK)
 		status = find_helpers(gate);
+	if (status == CLI_OK)
+		status = gate_find_tmux(gate);
 	if (status != CLI_OK)
 		return status;
 	return gate->options->grants_of ? open_with_grants(gate) : open_gateway(gate);
@@ -268,9 +282,18 @@ static bool has_path(char *const *list, const char *path)
 	return false;
 }
 
+static char **programs_of(const struct gate *gate)
+{
+	char **programs = run_helpers_programs(gate->helpers);
+
+	if (gate->tmux)
+		mem_append_list(&programs, mem_strdup(gate->tmux));
+	return programs;
+}
+
 char **gate_guarded(const struct gate *gate)
 {
-	char **files = run_helpers_programs(gate->helpers);
+	char **files = programs_of(gate);
 	const char *file;
 
 	for (size_t i = 0; (file = policy_configured_file(gate->policy, i)); i++)
@@ -282,7 +305,7 @@ char **gate_guarded(const struct gate *gate)
  * contains one; NULL: none does. */
 static const char *find_helper_in(const struct gate *gate, char *const *paths)
 {
-	auto_free_list char **programs = run_helpers_programs(gate->helpers);
+	auto_free_list char **programs = programs_of(gate);
 
 	for (char **program = programs; *program; program++) {
 		for (char *const *path = paths; *path; path++) {
@@ -364,6 +387,7 @@ void gate_free(struct gate *gate)
 	run_sources_done(&gate->sources);
 	run_places_free(&gate->places);
 	free(gate->control);
+	free(gate->tmux);
 	free(gate->upstreams);
 	*gate = GATE_NONE;
 }

@@ -69,6 +69,7 @@ struct gate {
 	const struct proxy_service *service; /* for the worker; NULL: clients are commands */
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
+	char *tmux; /* gate_find_tmux() */
 	struct policy_upstreams *upstreams; /* owned; NULL: none */
 	struct run_helpers *helpers;
 	struct gateway_web web;
@@ -115,6 +116,9 @@ void gate_forget_writable(struct gate *gate);
 void gate_ignore_signals(void);
 /* Applies a new @gate->view.writable, the paths that commands may write. After gate_watch(). */
 void gate_set_writable(struct gate *gate);
+/* Finds tmux for the window of a question, where no command can write; without it the question is
+ * shown on the terminal. Call it before a command begins. */
+int gate_find_tmux(struct gate *gate);
 /* The files that the gate depends on besides the policy: programs that decide, and what
  * `configured` reads. Returned owned. */
 char **gate_guarded(const struct gate *gate);

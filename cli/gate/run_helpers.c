@@ -491,6 +491,25 @@ static bool has_programs(const struct policy *policy, unsigned int kinds)
 	return is_there;
 }
 
+static struct reach *open_reach(const struct run_places *places, char *const *writable)
+{
+	struct reach *reach = reach_open(places->state_dir, NULL);
+
+	if (reach)
+		reach_add(reach, writable, places->config_dir);
+	return reach;
+}
+
+char *run_helpers_find(const char *name, const struct run_places *places, char *const *writable)
+{
+	struct reach *reach = open_reach(places, writable);
+	auto_free char *path = trusted_path(places->cwd, reach);
+	char *program = trusted_find(path, name, places->cwd, reach);
+
+	reach_close(reach);
+	return program;
+}
+
 int run_helpers_make(const struct run_helper_options *options, const struct run_places *places,
 		     char *const *writable, const struct policy *policy, struct run_helpers **ret)
 {
@@ -502,7 +521,7 @@ int run_helpers_make(const struct run_helper_options *options, const struct run_
 		return CLI_OK;
 	struct run_helpers *self = mem_new(sizeof(*self));
 
-	self->reach = reach_open(places->state_dir, NULL);
+	self->reach = open_reach(places, writable);
 	self->path = trusted_path(places->cwd, self->reach);
 	self->environment = make_environment(self->path);
 	int status = choose_reviewer(self, options, policy);

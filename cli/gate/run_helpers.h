@@ -26,6 +26,9 @@ struct run_helper_options {
  * questions that are asked here. Returns an exit status and prints what is wrong. */
 int run_helpers_make(const struct run_helper_options *options, const struct run_places *places,
 		     char *const *writable, const struct policy *policy, struct run_helpers **ret);
+/* The program @name in a folder of PATH that no command can write: not those of earlier runs
+ * either. Returned owned; NULL: there is none. */
+char *run_helpers_find(const char *name, const struct run_places *places, char *const *writable);
 /* The files that the helpers consist of. Returned owned; NULL has none. */
 char **run_helpers_programs(const struct run_helpers *helpers);
 const struct gateway_helpers *run_helpers_get(const struct run_helpers *helpers); /* NULL: none */

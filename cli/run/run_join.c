@@ -208,6 +208,7 @@ static void attach_terminal(struct run_join *join)
 			.may_always = join->terms.facts[SESSION_USER][0] != '\0',
 			.control_dir = gate->places.control_dir,
 			.run = run,
+			.tmux = gate->tmux,
 		};
 
 		join->far = gateway_far_new(join->loop, &config, &why);
@@ -231,7 +232,7 @@ static int join_open(struct run_gateway *self, const struct run_gateway_calls *c
 	struct gate *gate = join->gate;
 
 	join->calls = *calls;
-	if (gate_open_bundle(gate) != CLI_OK ||
+	if (gate_open_bundle(gate) != CLI_OK || gate_find_tmux(gate) != CLI_OK ||
 	    run_upstream_find(gate->policy, &gate->places, &gate->upstreams) != CLI_OK)
 		return CLI_NO_SANDBOX;
 	gate->loop = join->loop = loop_new();

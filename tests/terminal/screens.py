@@ -505,6 +505,26 @@ def tmux_is_another(world):
         screen.close()
 
 
+def tmux_of_the_command(world):
+    """A command that can write a folder of PATH puts no program into the place of tmux."""
+    script = "echo '#!/bin/sh' >{0}; echo 'touch {1}' >>{0}; chmod +x {0}; "
+    folder, other, path = world.work / "venv", world.top / "bin", world.env["PATH"]
+    for where in (folder, other):
+        where.mkdir(exist_ok=True)
+    for name, first, options in (("own", folder, ()), ("relative", ".", ()), ("written", other, ("--write", str(other)))):
+        (world.work / "go").unlink(missing_ok=True)
+        world.env["PATH"] = f"{first}:{path}"
+        tmux = (world.work if first == "." else first) / "tmux"
+        screen = Screen(world, name, script.format(tmux, world.work / "ran") + ASK + "echo ready; wait; exit 4", options)
+        screen.shows("ready")
+        start_question(screen)
+        must_be_whole(screen)
+        must_be_answered(screen, "n", "denied_once")
+        assert screen.ends() == 4, name
+        assert tmux.exists() and not (world.work / "ran").exists(), name
+        screen.close()
+
+
 def parent_is_gone(pid):
     """A process that a gate has left behind, and that became our child."""
     return processes().get(pid, (0,))[0] == os.getpid() and b"if-shell" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -621,7 +641,7 @@ def a_day(world):
 
 
 CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, words_to_whoever_asked, look_alike, no_terminal_of_its_own, many_at_once, a_day, resized, tmux_window,
-         tmux_window_is_closed, tmux_window_keys, tmux_cannot_be_reached, tmux_is_another,
+         tmux_window_is_closed, tmux_window_keys, tmux_cannot_be_reached, tmux_is_another, tmux_of_the_command,
          gate_dies,
          gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]
 

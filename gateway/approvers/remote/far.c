@@ -299,6 +299,7 @@ struct gateway_far *gateway_far_new(struct loop *loop, const struct gateway_far_
 		.terminal = config->terminal,
 		.control_dir = config->control_dir,
 		.run = config->run,
+		.tmux = config->tmux,
 		.answers_path = config->may_always ? "" : NULL, /* only whether a file exists */
 	};
 	struct gateway_far *far = mem_new(sizeof(*far));

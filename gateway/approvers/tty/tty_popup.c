@@ -26,7 +26,7 @@ struct tty_popup {
 	struct loop *loop;
 	tty_popup_fn done;
 	void *arg;
-	char *tmux, *pane; /* the server's socket, the pane */
+	char *client, *tmux, *pane; /* the program tmux, the server's socket, the pane */
 	char *dir, *run;
 	char *program;
 	unsigned int terminal, number;
@@ -189,7 +189,7 @@ static int popup_spawn(struct tty_popup *popup)
 							    POSIX_SPAWN_SETSIGDEF);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
 	(void)posix_spawnattr_setsigdefault(&attributes, &all);
-	r = posix_spawnp(&popup->pid, "tmux", &files, &attributes, argv, environ);
+	r = posix_spawn(&popup->pid, popup->client, &files, &attributes, argv, environ);
 	if (r != 0)
 		popup->pid = 0;
 	(void)posix_spawnattr_destroy(&attributes);
@@ -231,8 +231,9 @@ static bool popup_find(struct tty_popup *popup, const struct gateway_config *con
 	const char *tmux = getenv("TMUX"), *pane = getenv("TMUX_PANE");
 
 	popup->program = child_own_path();
-	if (!tmux || !pane || !config->control_dir || !popup->program)
+	if (!tmux || !pane || !config->tmux || !config->control_dir || !popup->program)
 		return false;
+	popup->client = mem_strdup(config->tmux);
 	popup->tmux = mem_strndup(tmux, strcspn(tmux, ","));
 	popup->pane = mem_strdup(pane);
 	popup->dir = mem_strdup(config->control_dir);
@@ -267,6 +268,7 @@ void tty_popup_free(struct tty_popup *popup)
 	popup_reap(popup);
 	fd_close(popup->dir_fd);
 	free(popup->program);
+	free(popup->client);
 	free(popup->tmux);
 	free(popup->pane);
 	free(popup->dir);
