@@ -95,7 +95,7 @@ struct gateway_config {
 	const char *cwd, *version, *digest; /* for the record of the start; may be NULL */
 	const char *answers_path;           /* where "always" is written; NULL: refused */
 	bool keeps_aside, observes, counts_egress; /* another process; never ask; by program */
-	const char *seen_path;   /* what was allowed before, for warnings; NULL: not kept */
+	const char *seen_path;          /* what was allowed before, for warnings; NULL: not kept */
 	const char *control_dir, *tmux; /* 0700, for the control socket; the program. NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
 	struct bundle *bundle; /* records unanswered questions; NULL: not recorded */

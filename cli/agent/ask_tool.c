@@ -18,6 +18,19 @@
 #include "cli/view/trusted.h"
 #include "policies/configured/configured.h"
 
+/* Those that name files which are loaded as code, or where files are made: maybe of a command. */
+static bool is_left_out(const char *variable)
+{
+	static const char *const prefixes[] = { "PATH=", "PWD=", "LD_",
+						"NODE_OPTIONS=", "TMPDIR=" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Our environment with another PATH. The array is returned owned, the strings are borrowed. */
 static char **environment_with(char *path)
 {
@@ -28,7 +41,7 @@ static char **environment_with(char *path)
 	char **out = mem_new_array(count + 2, sizeof(*out));
 
 	for (size_t i = 0; i < count; i++) {
-		if (strncmp(environ[i], "PATH=", 5) != 0 && strncmp(environ[i], "PWD=", 4) != 0)
+		if (!is_left_out(environ[i]))
 			out[used++] = environ[i];
 	}
 	out[used] = path;

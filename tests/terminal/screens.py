@@ -523,6 +523,21 @@ def tmux_of_the_command(world):
         assert screen.ends() == 4, name
         assert tmux.exists() and not (world.work / "ran").exists(), name
         screen.close()
+    # Nor does it choose what tmux loads: an empty element of such a variable is the working directory.
+    trusted, told = world.top / "trusted" / "tmux", world.top / "told"
+    trusted.parent.mkdir()
+    trusted.write_text(f"#!/bin/sh\npwd >{told}\nenv >>{told}\nexit 1\n")
+    trusted.chmod(0o755)
+    (world.work / "go").unlink(missing_ok=True)
+    world.env.update({"PATH": f"{trusted.parent}:{path}", "LD_LIBRARY_PATH": ":/nowhere"})
+    screen = Screen(world, "loads", ASK + "echo ready; wait; exit 4")
+    screen.shows("ready")
+    start_question(screen)
+    must_be_whole(screen)
+    must_be_answered(screen, "n", "denied_once")
+    assert screen.ends() == 4
+    assert told.read_text().startswith("/\n") and "LD_" not in told.read_text(), told.read_text()
+    screen.close()
 
 
 def parent_is_gone(pid):

@@ -159,9 +159,26 @@ static int popup_listen(struct tty_popup *popup)
 	return popup->accept_event && event_add(popup->accept_event, NULL) == 0 ? 0 : -ENOMEM;
 }
 
+/* What tmux needs to know of UTF-8. Another variable, such as LD_LIBRARY_PATH, could lead it to
+ * files of the command. A NULL-terminated list, returned owned. */
+static char **popup_environment(void)
+{
+	static const char *const passed[] = { "LANG", "LC_ALL", "LC_CTYPE" };
+	char **list = mem_new_array(1, sizeof(*list));
+
+	for (size_t i = 0; i < ARRAY_SIZE(passed); i++) {
+		const char *value = getenv(passed[i]);
+
+		if (value)
+			mem_append_list(&list, mem_printf("%s=%s", passed[i], value));
+	}
+	return list;
+}
+
 /* Starts it only if the pane is the terminal that we use: the environment may be out of date. */
 static int popup_spawn(struct tty_popup *popup)
 {
+	auto_free_list char **environment = popup_environment();
 	auto_free char *is_ours = mem_printf("#{==:#{pane_tty},/dev/pts/%u}", popup->terminal);
 	auto_free char *show = mem_printf("display-popup -t %s -E -w 90%% -h 90%% "
 					  "'exec %s approve popup %s/%s'",
@@ -184,12 +201,13 @@ static int popup_spawn(struct tty_popup *popup)
 	}
 	for (int fd = 0; fd < 3; fd++)
 		(void)posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
+	(void)posix_spawn_file_actions_addchdir_np(&files, "/");
 	/* In a process group of its own, because Ctrl-C is for the command. */
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
 							    POSIX_SPAWN_SETSIGDEF);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
 	(void)posix_spawnattr_setsigdefault(&attributes, &all);
-	r = posix_spawn(&popup->pid, popup->client, &files, &attributes, argv, environ);
+	r = posix_spawn(&popup->pid, popup->client, &files, &attributes, argv, environment);
 	if (r != 0)
 		popup->pid = 0;
 	(void)posix_spawnattr_destroy(&attributes);

@@ -75,9 +75,16 @@ START_TEST(answers)
 	auto_free char *output = NULL, *want = NULL;
 	struct err why;
 
-	write_tool("bin", "echo \"$1\"; pwd; echo \"$PATH\"; cat; echo err >&2");
-	ck_assert_msg(ask(&output, &why) == 0, "%s", why.text);
-	want = mem_printf("config\n/\n%s/bin:/usr/bin:/bin\n", folder);
+	write_tool("bin", "echo \"$1\"; pwd; echo \"$PATH\"; cat; echo err >&2; "
+			  "echo \"$LD_LIBRARY_PATH$NODE_OPTIONS.\"");
+	ck_assert_int_eq(setenv("LD_LIBRARY_PATH", ":project", 1), 0);
+	ck_assert_int_eq(setenv("NODE_OPTIONS", "--require ./x.js", 1), 0);
+	int r = ask(&output, &why);
+
+	(void)unsetenv("LD_LIBRARY_PATH");
+	(void)unsetenv("NODE_OPTIONS");
+	ck_assert_msg(r == 0, "%s", why.text);
+	want = mem_printf("config\n/\n%s/bin:/usr/bin:/bin\n.\n", folder);
 	ck_assert_str_eq(output, want);
 }
 END_TEST

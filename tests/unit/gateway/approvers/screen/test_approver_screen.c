@@ -207,7 +207,7 @@ bool screen_is_restored(void)
 /* Every question had a window, and the terminal behind it and the command know of none. */
 static void window_teardown(void)
 {
-	char tmux[sizeof(screen.dir) + 8], byte;
+	char byte;
 
 	ck_assert_uint_gt(screen.windows, 0);
 	ck_assert_uint_eq(screen.held, 0);
@@ -215,8 +215,6 @@ static void window_teardown(void)
 	must_be_closed();
 	fd_close(screen.pane[0]);
 	fd_close(screen.pane[1]);
-	(void)snprintf(tmux, sizeof(tmux), "%s/tmux", screen.dir);
-	ck_assert_int_eq(unlink(tmux), 0);
 	ck_assert_int_eq(rmdir(screen.dir), 0);
 }
 
