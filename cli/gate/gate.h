@@ -69,7 +69,7 @@ struct gate {
 	const struct proxy_service *service; /* for the worker; NULL: clients are commands */
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
-	char *tmux; /* gate_find_tmux() */
+	char *tmux;                         /* gate_find_tmux() */
 	struct policy_upstreams *upstreams; /* owned; NULL: none */
 	struct run_helpers *helpers;
 	struct gateway_web web;
