@@ -342,7 +342,7 @@ int gate_note_reach(const struct gate *gate, char *const *paths, struct err *why
 			       "write there",
 			       held);
 	const struct policy_reach reach = { gate->places.state_dir, gate->places.cwd,
-					    gate->places.config_dir, paths };
+					    gate->places.config_dir, paths, NULL };
 
 	return policy_reach_note(&reach, why) < 0 ? -EIO : 0;
 }

@@ -97,6 +97,23 @@ static bool is_of_person(enum policy_layer layer)
 	return layer != POLICY_PROJECT && layer != POLICY_TRUSTED;
 }
 
+static int check_named(const struct reach *roots, char *const *paths, struct err *why)
+{
+	auto_free struct reach_found *found = mem_new(sizeof(*found));
+
+	for (; *paths; paths++) {
+		auto_free char *shown = text_visible_dup(*paths);
+
+		if (reach_look(roots, *paths, found) == -EMLINK)
+			return err_set(why, -EPERM,
+				       "%s: a symbolic link in this path lies where commands can "
+				       "write, so a command could redirect it; name the target "
+				       "itself",
+				       shown);
+	}
+	return 0;
+}
+
 int policy_reach_check(const struct policy_reach *reach, const struct run_loaded *loaded,
 		       struct err *why)
 {
@@ -108,6 +125,8 @@ int policy_reach_check(const struct policy_reach *reach, const struct run_loaded
 	for (size_t i = 0; i < loaded->file_count && r == 0; i++)
 		if (is_of_person(loaded->files[i].layer) && loaded->files[i].path[0] == '/')
 			r = check_file(reach, roots, &loaded->files[i], why);
+	if (r == 0)
+		r = check_named(roots, reach->named, why);
 	reach_close(roots);
 	return r;
 }

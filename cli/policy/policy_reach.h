@@ -11,10 +11,12 @@ struct policy_reach {
 	const char *cwd;       /* absolute: relative names start here */
 	const char *config;    /* the user's folder, which every run hides; NULL: there is none */
 	char *const *writable; /* folders that commands of this run may write; NULL-terminated */
+	char *const *named;    /* what options and files let a command write or read, absolute */
 };
 
 /* Do the files of every layer but the project's, and the files they include, count? Notes and
- * reports those that are used for the first time. Not 0 with @why: one does not count. */
+ * reports those that are used for the first time. Not 0 with @why: one does not count, or a command
+ * could have chosen where one of the named paths leads. */
 int policy_reach_check(const struct policy_reach *reach, const struct run_loaded *loaded,
 		       struct err *why);
 /* Notes that commands may write there from now on; call it before any of them runs. */

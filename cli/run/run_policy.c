@@ -77,12 +77,37 @@ static char **reached(const struct run_options *options, const struct run_places
 	return paths;
 }
 
+/* The paths that options and files let a command write, read or connect to: *@ret is returned
+ * owned. */
+static int named(const struct run_options *options, const struct run_places *places,
+		 const struct policy *policy, char *const *writable, char ***ret)
+{
+	const char *path;
+	int status = run_policy_paths(policy, places, POLICY_PATH_READ, options->readable, ret);
+
+	for (; status == CLI_OK && *writable; writable++)
+		mem_append_list(ret, mem_strdup(*writable));
+	for (size_t i = 0;
+	     status == CLI_OK && (path = policy_get_path(policy, POLICY_PATH_SOCKET, i)); i++) {
+		const char *value = path[0] == '$' ? getenv(path + 1) : path;
+		char *whole = value ? run_places_expand(places, value) : NULL;
+
+		if (whole)
+			mem_append_list(ret, whole);
+	}
+	return status;
+}
+
 static int check_reach(const struct run_options *options, const struct run_places *places,
 		       const struct run_loaded *loaded, char *const *writable)
 {
-	auto_free_list char **paths = reached(options, places, writable);
+	auto_free_list char **paths = reached(options, places, writable), **all = NULL;
+	int status = named(options, places, loaded->policy, writable, &all);
+
+	if (status != CLI_OK)
+		return status;
 	const struct policy_reach reach = { places->state_dir, places->cwd, places->config_dir,
-					    paths };
+					    paths, all };
 	struct err why = { 0 };
 
 	if (policy_reach_check(&reach, loaded, &why) < 0)
@@ -95,7 +120,7 @@ int run_policy_note_reach(const struct run_options *options, const struct run_pl
 {
 	auto_free_list char **paths = reached(options, places, writable);
 	const struct policy_reach reach = { places->state_dir, places->cwd, places->config_dir,
-					    paths };
+					    paths, NULL };
 	struct err why = { 0 };
 
 	if (policy_reach_note(&reach, &why) < 0)

@@ -107,8 +107,10 @@ def put_there_later(world, user):
         script = f"rm {named}; ln -s {secret} {named}; {ask(named)}"
         out, _ = inside(world, user, script, [f"socket {named}"])
         must(out.startswith("failed"), out)
-    # A link that stands there beforehand is what the policy's author named.
-    if os.path.lexists(named):
+        # The link is no longer what the policy's author named.
+        must(os.path.islink(named), "nothing was tried")
+        _, err = inside(world, user, "true", [f"socket {named}"], want=3)
+        must("could redirect it" in err, err)
         os.unlink(named)
 
 

@@ -373,6 +373,25 @@ def configured(world, user):
     must(allows("built-in.test", PATH=f"{npm.parent}:/usr/bin:/bin")[0], "it is asked where the project's file does not count")
 
 
+def redirected(world, user):
+    """A command cannot turn a path that a later run may write or read into a link to another place."""
+    work = fresh(user, "redirected")
+    target = user.file(user.outside / "target/file").parent
+    before = user.outside / "before"
+    os.symlink(target, before)
+    counts(world, user, work, None, f"ln -s {target} out; mkdir -p deep; ln -s {target} deep/out")
+    for what in ("write", "read"):
+        policy = user.file(user.outside / f"{what}.policy", f"{what} {work}/out\n")
+        for cwd in (work, user.outside):
+            for options in ((f"--{what}", str(work / "out")), (f"--{what}", str(work / "deep/out")), ("--policy", str(policy))):
+                done = world.run(user, ["touch", str(work / "ran")], options, cwd=cwd, env=state(user))
+                must(done.returncode == REFUSED and b"could redirect it" in done.stderr, options, done.returncode, done.stderr)
+    must(not (work / "ran").exists(), "it ran")
+    done = world.run(user, ["touch", str(before / "new")], ["--write", str(before)], cwd=work, env=state(user))
+    must(done.returncode == 0 and (target / "new").exists(), "a link of the user's:", done.stderr)
+    before.unlink()
+
+
 def programs(world, user):
     """No program is run outside of the sandbox that an earlier command could write: not to ask a tool, and not to judge."""
     work = fresh(user, "programs")
@@ -400,6 +419,7 @@ cases = [
     ("out-of-reach", out_of_reach),
     ("unattended", unattended),
     ("configured", configured),
+    ("redirected", redirected),
     ("programs", programs),
     ("two-at-once", two_at_once),
     ("worker-has-no-key", worker_has_no_key),
