@@ -11,7 +11,7 @@ struct policy_reach {
 	const char *cwd;       /* absolute: relative names start here */
 	const char *config;    /* the user's folder, which every run hides; NULL: there is none */
 	char *const *writable; /* folders that commands of this run may write; NULL-terminated */
-	char *const *named;    /* what options and files let a command write or read, absolute */
+	char *const *named;    /* paths of options and files, absolute */
 };
 
 /* Do the files of every layer but the project's, and the files they include, count? Notes and

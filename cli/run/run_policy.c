@@ -77,8 +77,25 @@ static char **reached(const struct run_options *options, const struct run_places
 	return paths;
 }
 
-/* The paths that options and files let a command write, read or connect to: *@ret is returned
- * owned. */
+/* The folders of the files that the gate writes for an option. */
+static void add_outputs(const struct run_options *options, const struct run_places *places,
+			char ***list)
+{
+	const char *const files[] = { options->audit, options->lock_file, options->junit,
+				      options->bundle };
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		const char *slash = files[i] ? strrchr(files[i], '/') : NULL;
+		auto_free char *folder =
+			slash ? mem_strndup(files[i], (size_t)(slash - files[i]) + 1) : NULL;
+
+		if (folder)
+			mem_append_list(list, run_places_absolute(places, folder));
+	}
+}
+
+/* The paths that options and files let a command write, read or connect to, and where the gate
+ * writes: *@ret is returned owned. */
 static int named(const struct run_options *options, const struct run_places *places,
 		 const struct policy *policy, char *const *writable, char ***ret)
 {
@@ -95,6 +112,7 @@ static int named(const struct run_options *options, const struct run_places *pla
 		if (whole)
 			mem_append_list(ret, whole);
 	}
+	add_outputs(options, places, ret);
 	return status;
 }
 

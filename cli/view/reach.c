@@ -48,7 +48,7 @@ struct walk {
 	char done[PATH_MAX], rest[PATH_MAX];
 	int64_t since;           /* first time commands could write here; NEVER: none */
 	int64_t since_in_config; /* the same, in the user's folder if it is here */
-	bool is_in_reach, may_be_theirs;
+	bool is_below, is_linked, may_be_theirs;
 	struct stat what; /* the status of @done */
 };
 
@@ -263,7 +263,7 @@ static int step_into(struct walk *walk, const char *name)
 		return begin_again(walk, target);
 	}
 	walk->may_be_theirs |= changed_ns(&walk->what) >= walk->since;
-	walk->is_in_reach = walk->since != NEVER;
+	walk->is_below = walk->since != NEVER;
 	enter(walk, walk->done);
 	return 0;
 }
@@ -284,7 +284,7 @@ static int walk_path(struct walk *walk, const char *path)
 	/* A second hard link of the file may lie where commands can write, if this user may. */
 	if (r >= 0 && S_ISREG(walk->what.st_mode) && walk->what.st_nlink > 1 &&
 	    faccessat(AT_FDCWD, walk->done, W_OK, AT_EACCESS) == 0) {
-		walk->is_in_reach = true;
+		walk->is_linked = true;
 		walk->may_be_theirs |= changed_ns(&walk->what) >= walk->roots->earliest;
 	}
 	return r < 0 ? r : 0;
@@ -326,17 +326,11 @@ int reach_look(const struct reach *roots, const char *path, struct reach_found *
 
 	if (r < 0)
 		return r;
-	*ret = (struct reach_found){ .is_in_reach = walk->is_in_reach,
+	*ret = (struct reach_found){ .is_below = walk->is_below,
+				     .is_in_reach = walk->is_below || walk->is_linked,
 				     .may_be_theirs = walk->may_be_theirs };
 	memcpy(ret->path, walk->done, sizeof(ret->path));
 	return 0;
-}
-
-bool reach_has(const struct reach *roots, const char *path)
-{
-	auto_free struct reach_found *found = mem_new(sizeof(*found));
-
-	return !roots || reach_look(roots, path, found) < 0 || found->is_in_reach;
 }
 
 bool reach_may_be_theirs(const struct reach *roots, const char *path)
@@ -344,6 +338,14 @@ bool reach_may_be_theirs(const struct reach *roots, const char *path)
 	auto_free struct reach_found *found = mem_new(sizeof(*found));
 
 	return !roots || reach_look(roots, path, found) < 0 ||
+	       (found->is_in_reach && found->may_be_theirs);
+}
+
+bool reach_has(const struct reach *roots, const char *path)
+{
+	auto_free struct reach_found *found = mem_new(sizeof(*found));
+
+	return !roots || reach_look(roots, path, found) < 0 || found->is_below ||
 	       (found->is_in_reach && found->may_be_theirs);
 }
 

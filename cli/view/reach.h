@@ -21,12 +21,15 @@ void reach_add(struct reach *reach, char *const *writable, const char *hidden);
 int reach_note(const char *state, char *const *writable, const char *hidden, struct err *why);
 
 struct reach_found {
-	bool is_in_reach, may_be_theirs; /* may_be_theirs: changed since a command could write it */
-	char path[PATH_MAX];             /* the real path */
+	/* is_below: in a folder of commands. is_in_reach: there, or with another hard link, which
+	 * may be there. may_be_theirs: changed since a command could write it. */
+	bool is_below, is_in_reach, may_be_theirs;
+	char path[PATH_MAX]; /* the real path */
 };
 /* What @path, absolute, leads to. 0; -EMLINK: by a link that a command could have made; -errno. */
 int reach_look(const struct reach *reach, const char *path, struct reach_found *ret);
 /* May a command have made or changed what is at @path? When in doubt, and with NULL, it may. */
 bool reach_may_be_theirs(const struct reach *reach, const char *path);
-/* The same, also without a sign that it did. For folders, whose files have times of their own. */
+/* The same, also without a sign that it did, if it is in a folder of commands: what it leads to, or
+ * loads, has times of its own. */
 bool reach_has(const struct reach *reach, const char *path);

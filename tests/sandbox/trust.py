@@ -386,7 +386,10 @@ def redirected(world, user):
             for options in ((f"--{what}", str(work / "out")), (f"--{what}", str(work / "deep/out")), ("--policy", str(policy))):
                 done = world.run(user, ["touch", str(work / "ran")], options, cwd=cwd, env=state(user))
                 must(done.returncode == REFUSED and b"could redirect it" in done.stderr, options, done.returncode, done.stderr)
-    must(not (work / "ran").exists(), "it ran")
+    for option in ("--audit", "--junit", "--bundle"):
+        done = world.run(user, ["touch", "ran"], ["--fail-on-ask", option, "out/result"], cwd=work, env=state(user))
+        must(done.returncode == REFUSED and b"could redirect it" in done.stderr, option, done.returncode, done.stderr)
+    must(not (work / "ran").exists() and not (target / "result").exists(), "it ran")
     done = world.run(user, ["touch", str(before / "new")], ["--write", str(before)], cwd=work, env=state(user))
     must(done.returncode == 0 and (target / "new").exists(), "a link of the user's:", done.stderr)
     before.unlink()
