@@ -79,6 +79,11 @@ static void offer_receivers(const char *begun)
 	offer_choices("udp:|tcp:|unix:", begun);
 }
 
+static void offer_schemes(const char *begun)
+{
+	offer_choices("otlp+http://|otlp+https://", begun);
+}
+
 static void offer_methods(const char *begun)
 {
 	offer_choices("GET|HEAD|POST|PUT|DELETE", begun);
@@ -105,7 +110,7 @@ static const struct {
 	{ "ID", offer_questions },       { "FORMAT", offer_formats },
 	{ "AGENT", offer_profiles },     { "MODE", offer_approvals },
 	{ "METHOD", offer_methods },     { "NAME[=VALUE]", offer_variables },
-	{ "RECEIVER", offer_receivers },
+	{ "RECEIVER", offer_receivers }, { "TO", offer_schemes },
 };
 
 /* False: no completion is known for @name. */

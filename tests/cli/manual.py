@@ -17,8 +17,9 @@ import tempfile
 import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "flow"), str(ROOT / "tests" / "clients")]
+sys.path[:0] = [str(ROOT / "tests" / "flow"), str(ROOT / "tests" / "clients"), str(ROOT / "tests" / "cli")]
 import fixtures  # noqa: E402
+import send  # noqa: E402
 import servers  # noqa: E402
 import world as worlds  # noqa: E402
 from servers import Server  # noqa: E402
@@ -243,6 +244,13 @@ def sent_to_a_receiver(stage, example):
         stage.play(example)
         while b' event="end"' not in receiver.recv(4096):
             pass
+
+
+def sent_to_a_collector(stage, example):
+    stage.play("$ sallyport run --no-tty -- true")
+    collector = send.Collector(4318)
+    said = stage.play(example)
+    assert len(collector.got) > 2 and f"sent {len(collector.got)} records" in said, (said, collector.got)
 
 
 def page_policy(stage, example, status=0):
@@ -519,7 +527,7 @@ def a_name_inside(stage, example):
 STAGES = {
     "sallyport-acp.1": [as_an_editor],
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
-    "sallyport-audit.1": [pruned, pruned, log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_receiver, records_of_a_run,
+    "sallyport-audit.1": [pruned, pruned, log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_collector, sent_to_a_receiver, records_of_a_run,
                           log_of_a_run, log_of_a_run],
     "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, explained_as(0, "allow tcp://db.example.net:5432"),
                              explained_as(0, "ssh.policy: ok"), in_a_job, in_a_locked_job, in_a_locked_job, merged, explained_as(1, "example.org"),

@@ -1,0 +1,9 @@
+#include "cli/audit/send/receiver_impl.h"
+
+#include "cli/audit/send/otlp.h"
+
+const struct receiver_ops *const receiver_table[] = {
+	&otlp_http_ops,
+	&otlp_https_ops,
+	NULL,
+};
