@@ -22,6 +22,7 @@ import fixtures  # noqa: E402
 import send  # noqa: E402
 import servers  # noqa: E402
 import world as worlds  # noqa: E402
+from postgres import Postgres  # noqa: E402
 from servers import Server  # noqa: E402
 from world import World, until  # noqa: E402
 
@@ -251,6 +252,21 @@ def sent_to_a_collector(stage, example):
     collector = send.Collector(4318)
     said = stage.play(example)
     assert len(collector.got) > 2 and f"sent {len(collector.got)} records" in said, (said, collector.got)
+
+
+def sent_to_a_database(stage, example):
+    """With a server here in the place of the one that the page names."""
+    stage.play("$ sallyport run --no-tty -- true")
+    server = Postgres(stage.top / "postgres", "127.0.0.1")
+    server.start()
+    for statement in ("create role audit login", "create database audit owner audit"):
+        server.query(statement)
+    sending = stage.begin("exec " + example.removeprefix("$ ").replace("db.example.org", "127.0.0.1"))
+    until(lambda: server.query("select to_regclass('sallyport_records') is not null", "audit") == ["t"] and
+          len(server.query("select record from sallyport_records", "audit")) > 2, QUICK, "the records")
+    sending.terminate()
+    finish(sending, -signal.SIGTERM)
+    server.stop()
 
 
 def page_policy(stage, example, status=0):
@@ -527,7 +543,7 @@ def a_name_inside(stage, example):
 STAGES = {
     "sallyport-acp.1": [as_an_editor],
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
-    "sallyport-audit.1": [pruned, pruned, log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_collector, sent_to_a_receiver, records_of_a_run,
+    "sallyport-audit.1": [pruned, pruned, log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_collector, sent_to_a_database, sent_to_a_receiver, records_of_a_run,
                           log_of_a_run, log_of_a_run],
     "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, explained_as(0, "allow tcp://db.example.net:5432"),
                              explained_as(0, "ssh.policy: ok"), in_a_job, in_a_locked_job, in_a_locked_job, merged, explained_as(1, "example.org"),

@@ -7,11 +7,13 @@ import http.server
 import json
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -19,13 +21,15 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "flow")]
 import generate_log  # noqa: E402
 import prune  # noqa: E402
 import servers  # noqa: E402
+from postgres import Postgres  # noqa: E402
 from records import expect  # noqa: E402
 from world import enter_namespace, play_cases, until  # noqa: E402
 
 LONG = 60  # seconds
 COUNT = 1500  # records: some batches
 FIRST_PORT = 4400
-NAMES = {"time": str, "seq": int, "mono": int, "status": int, "exec": int, "port": int, "bytes_up": int, "bytes_down": int}
+POSTGRES_PORT = 5432
+ROWS = "select record from sallyport_records order by machine, log, seq"
 
 
 def check_value(value):
@@ -296,6 +300,152 @@ def certificate(stage, name):
     return folder / f"{name}.pem", folder / f"{name}.key"
 
 
+class Database:
+    """A database of the case's own; all are of one server."""
+    server = None
+
+    def __init__(self, stage):
+        if not Database.server:
+            Database.server = Postgres(pathlib.Path(tempfile.mkdtemp(prefix="sallyport-postgres-")), "127.0.0.1", POSTGRES_PORT)
+            Database.server.start()
+        self.name = f"d{stage.port}"
+        self.server.query(f"create database {self.name}")
+        stage.to = self.place()
+
+    def place(self, user="t"):
+        return f"postgresql://{user}@127.0.0.1:{POSTGRES_PORT}/{self.name}"
+
+    def query(self, statement):
+        return self.server.query(statement, self.name)
+
+    def has_none(self):
+        return self.query("select to_regclass('sallyport_records') is null") == ["t"]
+
+
+def each_record_is_a_row(stage):
+    """Its line is as it is in the log, and each day has a partition. What is sent again adds nothing."""
+    stage.fill(COUNT)
+    database = Database(stage)
+    expect(stage.send().stdout, f"{stage.to}: sent {COUNT} records\n")
+    records, machine = [json.loads(line) for line in stage.lines()], socket.gethostname()
+    expect(database.query(ROWS), stage.lines())
+    got = database.query("select json_build_array(machine, log, seq, to_char(time at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'), run, event, "
+                         "action, reason, protocol, host, port) from sallyport_records order by seq")
+    for row, record in zip(got, records, strict=True):
+        names = ("seq", "time", "run", "event", "action", "reason", "protocol", "host", "port")
+        expect(json.loads(row), [machine, records[0]["hash"], *[record.get(name) for name in names]])
+    days = sorted({record["time"][:10] for record in records})
+    assert len(days) > 10, days
+    expect(database.query("select inhrelid::regclass from pg_inherits where inhparent = 'sallyport_records'::regclass order by 1::text"),
+           [f"sallyport_records_{day.replace('-', '')}" for day in days])
+    expect(database.query("select distinct tableoid::regclass::text = 'sallyport_records_' || to_char(day, 'YYYYMMDD') and "
+                          "day = (time at time zone 'UTC')::date from sallyport_records"), ["t"])
+    for path in (stage.log.parent / "audit").glob("send.*"):
+        path.unlink()
+    stage.send()
+    expect(database.query(ROWS), stage.lines())
+    numbers = stage.grow()
+    stage.send()
+    expect(database.query("select seq from sallyport_records order by seq"), [str(number) for number in numbers])
+
+
+def hostile_words_in_a_row(stage):
+    """What a command chose is data."""
+    database = Database(stage)
+    words = ["x\\.", "\\.\n", "'); drop table sallyport_records; --", "$$; select 1", "\t\\N", "\xe4\u202e\x1b[31m"]
+    done = stage.run("run", "--no-tty", "--report", "none", "--no-probe", "--", "true", *words)
+    assert done.returncode == 0, done
+    stage.ask("merge", str(stage.log))
+    stage.send()
+    expect(database.query(ROWS), stage.lines())
+    assert any("drop table" in line for line in stage.lines())
+
+
+def a_database_that_comes_back(stage):
+    """Nothing is lost and nothing is there twice."""
+    database = Database(stage)
+    stage.follow()
+    numbers = stage.grow()
+    until(lambda: not database.has_none() and len(database.query(ROWS)) == len(numbers), LONG, "the first run")
+    database.server.stop()
+    stage.grow(2)
+    until(lambda: "the log keeps what was not sent" in stage.said(), LONG, "a word about the receiver")
+    assert "Connection refused" in stage.said(), stage.said()
+    database.server.start()
+    until(lambda: database.query(ROWS) == stage.lines(), LONG, "what was written meanwhile")
+    stage.grow()
+    until(lambda: database.query(ROWS) == stage.lines(), LONG, "what is new")
+
+
+def one_that_is_killed_while_it_copies(stage):
+    stage.fill(COUNT)
+    database = Database(stage)
+    for batches in (0, 1, 2):
+        process = stage.follow()
+        until(lambda: not database.has_none() and len(database.query("select seq from sallyport_records limit 1030")) > 512 * batches, LONG,
+              f"batch {batches}")
+        process.kill()
+        process.wait(LONG)
+    stage.send()
+    expect(database.query(ROWS), stage.lines())
+
+
+def from_several_machines(stage):
+    """At once, into a database without tables: each has its own rows."""
+    stage.fill(200)
+    database = Database(stage)
+    log, processes = stage.log.read_bytes(), []
+    for number in range(4):
+        home = stage.top / f"home{number}"
+        copy = home / ".local/state/sallyport/audit.jsonl"
+        copy.parent.mkdir(parents=True, mode=0o700)
+        copy.write_bytes(log)
+        processes.append(subprocess.Popen(["unshare", "--uts", "sh", "-c", f"hostname m{number}; exec \"$@\"", "sh", stage.sallyport, "audit", "send",
+                                           "--once", stage.to], env=stage.env | {"HOME": str(home)}, stdin=subprocess.DEVNULL,
+                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+    for process in processes:
+        said, _ = process.communicate(timeout=LONG)
+        assert process.returncode == 0 and "sent 200 records" in said, said
+    expect(database.query("select machine || count(*) from sallyport_records group by machine order by 1"), [f"m{number}200" for number in range(4)])
+    expect(database.query(ROWS), stage.lines() * 4)
+
+
+def by_one_who_may_only_insert(stage):
+    """Where the tables are there; it cannot read what others have sent."""
+    stage.fill(50)
+    database = Database(stage)
+    stage.send()
+    database.query(f"delete from sallyport_records; create role sender{stage.port} login; grant insert on sallyport_records to sender{stage.port}; "
+                   "revoke create on schema public from public")
+    stage.send(to=database.place(f"sender{stage.port}"))
+    expect(database.query(ROWS), stage.lines())
+    # A day without a table is for one who may make it.
+    stage.grow()
+    database.query(f"drop table sallyport_records_{json.loads(stage.lines()[-1])['time'][:10].replace('-', '')}")
+    done = stage.send(to=database.place(f"sender{stage.port}"), status=3)
+    assert "permission denied for schema public" in done.stderr, done
+    stage.send()
+    stage.send(to=database.place(f"sender{stage.port}"))
+
+
+def what_was_pruned_is_no_row(stage):
+    stage.fill()
+    database = Database(stage)
+    stage.send()
+    old = stage.lines()
+    stage.grow()
+    new = stage.lines()[len(old):]
+    done = stage.run("audit", "prune", "--keep", f"{len(new[-1]) + len(new[-2]) + 4500}")
+    assert done.returncode == 0, done
+    kept = stage.lines()
+    lost = json.loads(kept[0])["seq"] - len(old) - 1
+    assert lost > 0, (lost, len(old), kept)
+    done = stage.send(status=1)
+    assert f"{lost} of the records up to" in done.stderr, done
+    expect(database.query(ROWS), old + kept)
+    expect(stage.place()["lost"], lost)
+
+
 def wrong_words(stage):
     stage.fill(5)
     for wrong in ("", "otlp", "http://127.0.0.1:4318", "otlp+http:/127.0.0.1", "otlp+ftp://127.0.0.1", "otlp+http://", "otlp+http://a:b@127.0.0.1"):
@@ -306,17 +456,28 @@ def wrong_words(stage):
     assert "cannot open none" in done.stderr, done
     done = stage.send("--headers", "none", status=3)
     assert "cannot open none" in done.stderr, done
+    for password in ("postgresql://a:s3cret@127.0.0.1/d", "postgresql://127.0.0.1/d?password=s3cret"):
+        assert "~/.pgpass" in stage.send(to=password, status=2).stderr
+    assert "--headers is for" in stage.send("--headers", str(stage.log), to="postgresql://127.0.0.1/d", status=2).stderr
     stage.env["PATH"] = "/nowhere"
-    assert "curl is not installed" in stage.send(status=2).stderr
+    for to, name in ((stage.to, "curl"), ("postgresql://127.0.0.1/d", "psql")):
+        assert f"{name} is not installed" in stage.send(to=to, status=2).stderr
 
 
 CASES = [each_record_is_sent_once, one_that_comes_back, nobody_receives, what_is_refused_is_counted, what_was_pruned_is_counted,
-         another_log_is_sent_whole, one_that_is_killed, over_tls_with_a_login, wrong_words]
+         another_log_is_sent_whole, one_that_is_killed, over_tls_with_a_login, each_record_is_a_row, hostile_words_in_a_row,
+         a_database_that_comes_back, one_that_is_killed_while_it_copies, from_several_machines, by_one_who_may_only_insert,
+         what_was_pruned_is_no_row, wrong_words]
 
 
 def main():
     enter_namespace()
-    return play_cases(CASES, Stage)
+    try:
+        return play_cases(CASES, Stage)
+    finally:
+        if Database.server:
+            Database.server.stop()
+            shutil.rmtree(Database.server.data)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import from_npm
 import servers
 import world as worlds
 from capture import Capture
+from postgres import Postgres
 
 DENIED = f"{worlds.NETWORK}.66"
 POLICY = """version 1
@@ -111,16 +112,8 @@ class Stage:
         assert server.stdout.readline() == b"ready\n", f"{program} did not start"
 
     def serve_postgres(self):
-        """As another user than root, which its server refuses to be."""
         self.addresses["postgres.test"] = address = self.world.new_address()
-        data, programs = self.world.top / "postgres", max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
-        other = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
-        subprocess.run([*other, programs / "initdb", "-D", data, "-U", "t", "-A", "trust", "--no-sync", "--no-locale"], check=True, stdout=subprocess.DEVNULL)
-        with open(data / "pg_hba.conf", "a") as rules:
-            rules.write(f"host all all {worlds.NETWORK}.0/24 trust\n")
-        with open(data / "log", "wb") as log:
-            subprocess.Popen([*other, programs / "postgres", "-D", data, "-h", address, "-k", "", "-F"], stdout=log, stderr=log)
-        worlds.until(lambda: b"ready to accept connections" in (data / "log").read_bytes(), 120, lambda: (data / "log").read_text())
+        Postgres(self.world.top / "postgres", address, users=f"{worlds.NETWORK}.0/24").start()
 
     def serve_redis(self):
         self.addresses["redis.test"] = address = self.world.new_address()

@@ -207,7 +207,8 @@ static int send_open(struct send *self, const struct options *options)
 
 	if (!self->ops)
 		return options_wrong(options->command,
-				     "`%s` is not otlp+http://HOST:PORT or otlp+https://HOST:PORT",
+				     "`%s` is not otlp+http://HOST:PORT, otlp+https://HOST:PORT or "
+				     "postgresql://...",
 				     shown);
 	self->receiver = self->ops->open(&config, &why);
 	if (!self->receiver)

@@ -1,9 +1,11 @@
 #include "cli/audit/send/receiver_impl.h"
 
 #include "cli/audit/send/otlp.h"
+#include "cli/audit/send/postgresql.h"
 
 const struct receiver_ops *const receiver_table[] = {
 	&otlp_http_ops,
 	&otlp_https_ops,
+	&postgresql_ops,
 	NULL,
 };
