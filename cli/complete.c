@@ -81,7 +81,7 @@ static void offer_receivers(const char *begun)
 
 static void offer_schemes(const char *begun)
 {
-	offer_choices("otlp+http://|otlp+https://|postgresql://", begun);
+	offer_choices("otlp+http://|otlp+https://|postgresql://|syslog+tls://", begun);
 }
 
 static void offer_methods(const char *begun)

@@ -63,7 +63,6 @@ static int tls_on_verify(int is_good, X509_STORE_CTX *store)
 
 static SSL_CTX *tls_context(void)
 {
-	static const unsigned char http1[] = "\x08http/1.1";
 	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
 
 	if (!context)
@@ -74,8 +73,7 @@ static SSL_CTX *tls_context(void)
 	SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
 					  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 					  SSL_MODE_RELEASE_BUFFERS);
-	if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
-	    SSL_CTX_set_alpn_protos(context, http1, sizeof(http1) - 1) == 0)
+	if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1)
 		return context;
 	SSL_CTX_free(context);
 	return NULL;
@@ -133,6 +131,13 @@ void tls_free(struct tls *tls)
 	if (tls)
 		SSL_free(tls->ssl);
 	free(tls);
+}
+
+int tls_offer_http1(struct tls *tls)
+{
+	static const unsigned char http1[] = "\x08http/1.1";
+
+	return SSL_set_alpn_protos(tls->ssl, http1, sizeof(http1) - 1) == 0 ? 0 : -ENOMEM;
 }
 
 /* Why the call that returned @r did not succeed. */

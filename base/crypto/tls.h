@@ -20,6 +20,8 @@ void tls_trust_free(struct tls_trust *trust);
  * @host: a name, or an address if @is_address. Returned owned; NULL: it cannot be made. */
 struct tls *tls_new(const struct tls_trust *trust, int fd, const char *host, bool is_address);
 void tls_free(struct tls *tls);
+/* Before the handshake: HTTP/1.1 will follow (ALPN). 0 or -ENOMEM. */
+int tls_offer_http1(struct tls *tls);
 
 /* Each returns -EAGAIN when the socket is not ready: for writing, if tls_wants_write(), else for
  * reading. 0: the server is the one that was named; -EPROTO with @cause: it is not. */

@@ -108,8 +108,7 @@ const char *run_upstream_named_authorities(void)
 	return named && named[0] ? named : NULL;
 }
 
-/* Opens the file of the authorities that this machine trusts; *@ret_path: which. Or -errno. */
-static int open_authorities(const char **ret_path)
+int run_upstream_open_authorities(const char **ret_path)
 {
 	static const char *const bundles[] = {
 		"/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine */
@@ -142,7 +141,7 @@ static int read_authorities(struct policy_upstreams **upstreams, const char *nam
 	struct tls_trust *trust = NULL;
 	const char *path = named;
 	size_t len = 0;
-	auto_close int fd = named ? open_file(named) : open_authorities(&path);
+	auto_close int fd = named ? open_file(named) : run_upstream_open_authorities(&path);
 	int r = fd < 0 ? err_errno(&why, -fd, "cannot open it")
 		       : fd_read_all(fd, AUTHORITIES_MAX, &text, &len, &why);
 

@@ -369,6 +369,8 @@ struct tls_bridge *tls_bridge_start(struct tls_bridges *bridges, int fd,
 	bridge->server = fd;
 	bridge->inner = -1;
 	bridge->tls = tls_new(bridges->trust, fd, server->host, server->addr.family != 0);
+	if (bridge->tls && tls_offer_http1(bridge->tls) < 0)
+		tls_free(take(bridge->tls));
 	LIST_INSERT_HEAD(&bridges->list, bridge, link);
 	event_assign(&bridge->on_server, loop_base(bridges->loop), fd, 0, on_server, bridge);
 	/* It is connected, so that this comes at once, from the loop. */

@@ -269,6 +269,15 @@ def sent_to_a_database(stage, example):
     server.stop()
 
 
+def sent_to_syslog_by_tls(stage, example):
+    stage.play("$ sallyport run --no-tty -- true")
+    stage.port = 6514
+    stage.certificate = send.certificate(stage, "localhost")
+    receiver = send.Messages(stage)
+    said = stage.play(example.replace("logs.example.org", "localhost"))
+    assert len(receiver.got) > 2 and f"sent {len(receiver.got)} records" in said, said
+
+
 def page_policy(stage, example, status=0):
     """The policy that the page itself shows."""
     block = re.search(r"^EXAMPLES\n(.*?)^ +Check it", shown(ROOT / "docs/man/sallyport-policy.5"), re.M | re.S)[1]
@@ -543,7 +552,7 @@ def a_name_inside(stage, example):
 STAGES = {
     "sallyport-acp.1": [as_an_editor],
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
-    "sallyport-audit.1": [pruned, pruned, log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_collector, sent_to_a_database, sent_to_a_receiver, records_of_a_run,
+    "sallyport-audit.1": [pruned, pruned, log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_collector, sent_to_a_database, sent_to_syslog_by_tls, sent_to_a_receiver, records_of_a_run,
                           log_of_a_run, log_of_a_run],
     "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, explained_as(0, "allow tcp://db.example.net:5432"),
                              explained_as(0, "ssh.policy: ok"), in_a_job, in_a_locked_job, in_a_locked_job, merged, explained_as(1, "example.org"),

@@ -29,6 +29,11 @@ LONG = 60  # seconds
 COUNT = 1500  # records: some batches
 FIRST_PORT = 4400
 POSTGRES_PORT = 5432
+RSYSLOGD = "/usr/sbin/rsyslogd"
+# RFC 5424 §6, with one element of structured data and a text in ASCII
+MESSAGE = (r'<(\d{1,3})>1 (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ([!-~]{1,255}) sallyport - ([!-~]{1,32}) '
+           r'\[sallyport@32473((?: [a-z_]{1,32}="(?:[^"\\\]]|\\["\\\]])*")*)\] ([ -~]*)')
+PARAMETER = r' ([a-z_]+)="((?:[^"\\\]]|\\["\\\]])*)"'
 ROWS = "select record from sallyport_records order by machine, log, seq"
 
 
@@ -446,6 +451,176 @@ def what_was_pruned_is_no_row(stage):
     expect(stage.place()["lost"], lost)
 
 
+def members_of(record, log):
+    """What a message has of a record."""
+    return {"log": log} | {name: value if isinstance(value, str) else json.dumps(value) for name, value in record.items()
+                           if name not in ("time", "mono", "prev", "signature")}
+
+
+class Messages:
+    """A receiver of syslog by TLS, which confirms the end of a connection (RFC 5425)."""
+
+    def __init__(self, stage, is_cutting=False):
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.load_cert_chain(*stage.certificate)
+        self.got, self.cuts, self.connections = [], 1 if is_cutting else 0, 0
+        self.socket = socket.create_server(("127.0.0.1", stage.port))
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.socket.accept()
+                self.receive(self.tls.wrap_socket(client, server_side=True, suppress_ragged_eofs=False))
+            except ssl.SSLError:
+                pass  # it trusts others
+            except OSError:
+                return
+
+    def receive(self, client):
+        self.connections += 1
+        if self.cuts:
+            self.cuts -= 1
+            client.recv(100)
+            client.close()  # without a word
+            return
+        bytes_read = b""
+        while piece := client.recv(65536):
+            bytes_read += piece
+        while bytes_read:
+            length, _, bytes_read = bytes_read.partition(b" ")
+            message, bytes_read = bytes_read[:int(length)], bytes_read[int(length):]
+            self.got.append(message.decode("ascii"))
+        client.unwrap().close()
+
+    def stop(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+    def numbers(self):
+        return [int(re.search(r' seq="(\d+)"', message)[1]) for message in self.got]
+
+
+def by_syslog(stage):
+    stage.certificate = certificate(stage, "localhost")
+    stage.to = f"syslog+tls://localhost:{stage.port}"
+
+
+def each_record_is_a_message(stage):
+    stage.fill(COUNT)
+    by_syslog(stage)
+    receiver = Messages(stage)
+    expect(stage.send().stdout, f"{stage.to}: sent {COUNT} records\n")
+    records = [json.loads(line) for line in stage.lines()]
+    for record, text in zip(records, receiver.got, strict=True):
+        found = re.fullmatch(MESSAGE, text)
+        assert found and len(text) <= 8192, text
+        severity = 4 if record["event"] == "decision" and record["action"] == "deny" else 6
+        expect((int(found[1]), found[2], found[3], found[4]), (80 + severity, record["time"], socket.gethostname(), record["event"]))
+        expect({name: re.sub(r"\\(.)", r"\1", value) for name, value in re.findall(PARAMETER, found[5])}, members_of(record, records[0]["hash"]))
+        assert found[6].startswith(record["event"] + ":"), text
+    expect(stage.send().stdout, f"{stage.to}: sent 0 records\n")
+
+
+def hostile_words_in_a_message(stage):
+    by_syslog(stage)
+    receiver = Messages(stage)
+    done = stage.run("run", "--no-tty", "--report", "none", "--no-probe", "--", "true", 'a"]\\b', "\x1b[31m", "<84>1 - -", "\xe4\u202e", "x\ny")
+    assert done.returncode == 0, done
+    stage.ask("merge", str(stage.log))
+    stage.send()
+    assert all(re.fullmatch(MESSAGE, text) for text in receiver.got), receiver.got
+    expect(len(receiver.got), len(stage.lines()))
+    command = next(dict(re.findall(PARAMETER, text))["command"] for text in receiver.got if " exec_start [" in text)
+    for words in ('a\\"\\]\\\\', "<84>1 - -", "\\\\x1b[31m", "x\\\\x0ay"):
+        assert words in command, (words, command)
+    expect(receiver.got[0].split("] ")[-1], "start:")
+
+
+def long_words_in_a_message(stage):
+    """They are cut, and the message is never longer than receivers have to take."""
+    stage.fill(5)
+    by_syslog(stage)
+    receiver = Messages(stage)
+    stage.made.seq = 5
+    with stage.log.open("a") as log:
+        log.write(stage.made.line(event="gap", cause="x" * 700, **{f"m{number}": "]" * 700 for number in "abcdefghijklm"})[1])
+    stage.send()
+    assert re.fullmatch(MESSAGE, receiver.got[5]) and 6000 < len(receiver.got[5]) <= 8192, receiver.got[5]
+    assert receiver.got[5].startswith("<83>") and f'cause="{"x" * 509}..."' in receiver.got[5], receiver.got[5]
+
+
+def a_syslog_receiver_that_comes_back(stage):
+    """What it has not confirmed is sent again, and nothing is left out."""
+    by_syslog(stage)
+    receiver = Messages(stage, is_cutting=True)
+    stage.follow()
+    numbers = stage.grow()
+    until(lambda: receiver.numbers() == numbers, LONG, "what was not confirmed")
+    receiver.stop()
+    numbers = stage.grow(2)
+    until(lambda: stage.said().count("the log keeps what was not sent") == 2, LONG, "a word about the receiver")
+    late = Messages(stage)
+    until(lambda: receiver.numbers() + late.numbers() == numbers, LONG, "what was written meanwhile")
+    assert receiver.connections >= 2 and stage.place()["lost"] == 0
+
+
+def whom_syslog_trusts(stage):
+    stage.fill(5)
+    by_syslog(stage)
+    receiver = Messages(stage)
+    trusted = stage.env.pop("SSL_CERT_FILE")
+    assert "is not trusted" in stage.send(status=3).stderr
+    stage.env["SSL_CERT_FILE"] = trusted
+    assert "for another name" in stage.send(to=f"syslog+tls://127.0.0.1:{stage.port}", status=3).stderr
+    expect(receiver.got, [])
+    stage.send()
+    expect(receiver.numbers(), [1, 2, 3, 4, 5])
+    for wrong in ("", "localhost:0", "localhost:65536", "[::1", "localhost/x", "a@localhost"):
+        assert "it is not syslog+tls://HOST:PORT" in stage.send(to=f"syslog+tls://{wrong}", status=2).stderr
+    stage.env["SSL_CERT_FILE"] = "/nowhere"
+    assert "cannot open it" in stage.send(status=2).stderr
+
+
+def rsyslog_by_tls(stage):
+    """It writes what it has understood; what it had when it ended is not sent again."""
+    by_syslog(stage)
+    top = stage.top / "rsyslog"
+    top.mkdir()
+    pem, key = stage.certificate
+    lines = top / "lines"
+    (top / "conf").write_text(f'''global(workDirectory="{top}" processInternalMessages="off" defaultNetstreamDriver="ossl"
+    defaultNetstreamDriverCAFile="{pem.parent}/ca.pem" defaultNetstreamDriverCertFile="{pem}" defaultNetstreamDriverKeyFile="{key}" maxMessageSize="16k")
+module(load="imtcp" streamDriver.name="ossl" streamDriver.mode="1" streamDriver.authMode="anon") module(load="mmpstrucdata")
+template(name="line" type="string" string="%app-name%|%msgid%|%syslogfacility%|%msg%|%$!sd%\\n")
+input(type="imtcp" address="127.0.0.1" port="{stage.port}")
+action(type="mmpstrucdata" jsonRoot="$!sd")
+action(type="omfile" file="{lines}" template="line" asyncWriting="off" flushOnTXEnd="on")
+''')
+    stage.grow()
+    for times in range(2):
+        daemon = subprocess.Popen([RSYSLOGD, "-n", "-f", str(top / "conf"), "-i", str(top / "pid")], stdout=subprocess.DEVNULL,
+                                  stderr=(top / "err").open("wb"))
+        try:
+            until(lambda: stage.run("audit", "send", "--once", stage.to).returncode == 0, LONG, "rsyslogd")
+            until(lambda: lines.exists() and len(lines.read_text().splitlines()) == len(stage.lines()), LONG, lambda: (top / "err").read_text())
+        finally:
+            daemon.terminate()
+            daemon.wait(LONG)
+        if times == 0:
+            numbers = stage.grow()
+            expect(stage.send(status=3).stdout, "")
+    got = lines.read_text().splitlines()
+    records = [json.loads(line) for line in stage.lines()]
+    expect(len(records), len(numbers))
+    for record, line in zip(records, got, strict=True):
+        app, event, facility, _, data = line.split("|", 4)
+        expect((app, event, facility), ("sallyport", record["event"], "10"))
+        told = json.loads(data)["rfc5424-sd"]["sallyport@32473"]
+        for name in ("seq", "run", "event", "command", "hash"):
+            expect(told.get(name, ""), str(record.get(name, "")))
+
+
 def wrong_words(stage):
     stage.fill(5)
     for wrong in ("", "otlp", "http://127.0.0.1:4318", "otlp+http:/127.0.0.1", "otlp+ftp://127.0.0.1", "otlp+http://", "otlp+http://a:b@127.0.0.1"):
@@ -467,7 +642,8 @@ def wrong_words(stage):
 CASES = [each_record_is_sent_once, one_that_comes_back, nobody_receives, what_is_refused_is_counted, what_was_pruned_is_counted,
          another_log_is_sent_whole, one_that_is_killed, over_tls_with_a_login, each_record_is_a_row, hostile_words_in_a_row,
          a_database_that_comes_back, one_that_is_killed_while_it_copies, from_several_machines, by_one_who_may_only_insert,
-         what_was_pruned_is_no_row, wrong_words]
+         what_was_pruned_is_no_row, each_record_is_a_message, hostile_words_in_a_message, long_words_in_a_message, a_syslog_receiver_that_comes_back,
+         whom_syslog_trusts, rsyslog_by_tls, wrong_words]
 
 
 def main():

@@ -1,5 +1,6 @@
 #include "cli/audit/send/event.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +32,9 @@ enum event_severity event_severity(const struct gateway_logged *record)
 
 char *event_sentence(const struct gateway_logged *record)
 {
-	auto_free char *what = rows_what(record);
+	/* The host of a start is this machine. */
+	bool is_machine = record->host[0] && !record->protocol[0];
+	auto_free char *what = is_machine ? mem_strdup("") : rows_what(record);
 	auto_free char *text = mem_printf("%s:", record->event);
 
 	if (record->action[0] && strcmp(record->event, "decision") == 0)
@@ -40,7 +43,7 @@ char *event_sentence(const struct gateway_logged *record)
 		mem_append(&text, " %s", what);
 	if (record->reason[0])
 		mem_append(&text, " (%s)", record->reason);
-	return text_visible_dup(text);
+	return text_visible_once(text);
 }
 
 const char *event_machine(char out[EVENT_MACHINE_MAX])

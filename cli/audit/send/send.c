@@ -207,8 +207,8 @@ static int send_open(struct send *self, const struct options *options)
 
 	if (!self->ops)
 		return options_wrong(options->command,
-				     "`%s` is not otlp+http://HOST:PORT, otlp+https://HOST:PORT or "
-				     "postgresql://...",
+				     "`%s` is not otlp+http://HOST:PORT, otlp+https://HOST:PORT, "
+				     "postgresql://... or syslog+tls://HOST:PORT",
 				     shown);
 	self->receiver = self->ops->open(&config, &why);
 	if (!self->receiver)
