@@ -621,6 +621,21 @@ action(type="omfile" file="{lines}" template="line" asyncWriting="off" flushOnTX
             expect(told.get(name, ""), str(record.get(name, "")))
 
 
+def the_unit(stage):
+    """The file for a service manager is valid, and its command sends."""
+    stage.fill(20)
+    text = (HERE.parents[1] / "docs/systemd/sallyport-send@.service.in").read_text().replace("@bindir@", str(pathlib.Path(stage.sallyport).parent))
+    unit = stage.top / "sallyport-send@team.service"
+    unit.write_text(text)
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], env=stage.env, capture_output=True, text=True, timeout=LONG)
+    assert done.returncode == 0 and "sallyport-send" not in done.stderr, done
+    command = re.search(r"^ExecStart=(.*)$", text, re.MULTILINE)[1].replace("${TO}", stage.to).split()
+    collector = Collector(stage.port)
+    expect(command, [stage.sallyport, "audit", "send", stage.to])
+    stage.follow()
+    until(lambda: len(collector.numbers()) == 20, LONG, "the records")
+
+
 def wrong_words(stage):
     stage.fill(5)
     for wrong in ("", "otlp", "http://127.0.0.1:4318", "otlp+http:/127.0.0.1", "otlp+ftp://127.0.0.1", "otlp+http://", "otlp+http://a:b@127.0.0.1"):
@@ -643,7 +658,7 @@ CASES = [each_record_is_sent_once, one_that_comes_back, nobody_receives, what_is
          another_log_is_sent_whole, one_that_is_killed, over_tls_with_a_login, each_record_is_a_row, hostile_words_in_a_row,
          a_database_that_comes_back, one_that_is_killed_while_it_copies, from_several_machines, by_one_who_may_only_insert,
          what_was_pruned_is_no_row, each_record_is_a_message, hostile_words_in_a_message, long_words_in_a_message, a_syslog_receiver_that_comes_back,
-         whom_syslog_trusts, rsyslog_by_tls, wrong_words]
+         whom_syslog_trusts, rsyslog_by_tls, the_unit, wrong_words]
 
 
 def main():

@@ -28,6 +28,7 @@ struct send {
 	char *path, *dir; /* of the log, absolute; of its segments */
 	const char *to;
 	bool is_once;
+	bool has_noted; /* that the log cannot be merged into */
 	const struct receiver_ops *ops;
 	struct receiver *receiver;
 	struct place place;
@@ -48,15 +49,18 @@ static void send_note(const char *text)
 	(void)cli_fail(0, "%s", shown);
 }
 
-/* Records of killed runs are put into the log; an error is left to those who read the log. */
-static void send_merge(const struct send *self)
+/* Puts the records of killed runs into the log. Says once that this cannot be done. */
+static void send_merge(struct send *self)
 {
 	unsigned int live, killed;
 	struct err why = { 0 };
 
 	gateway_audit_left(self->path, self->dir, &live, &killed);
-	if (killed > 0 && gateway_audit_merge(self->path, self->dir, &why) < 0)
+	int r = killed > 0 ? gateway_audit_merge(self->path, self->dir, &why) : 0;
+
+	if (r < 0 && r != -EBUSY && !self->has_noted)
 		send_note(why.text);
+	self->has_noted = r < 0 && r != -EBUSY;
 }
 
 /* The receiver has the batch. */
