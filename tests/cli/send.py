@@ -577,9 +577,9 @@ def whom_syslog_trusts(stage):
     stage.send()
     expect(receiver.numbers(), [1, 2, 3, 4, 5])
     for wrong in ("", "localhost:0", "localhost:65536", "[::1", "localhost/x", "a@localhost"):
-        assert "it is not syslog+tls://HOST:PORT" in stage.send(to=f"syslog+tls://{wrong}", status=2).stderr
+        assert " is not syslog+tls://HOST:PORT" in stage.send(to=f"syslog+tls://{wrong}", status=2).stderr
     stage.env["SSL_CERT_FILE"] = "/nowhere"
-    assert "cannot open it" in stage.send(status=2).stderr
+    assert "cannot open it" in stage.send(status=3).stderr
 
 
 def rsyslog_by_tls(stage):
@@ -641,17 +641,18 @@ def wrong_words(stage):
     for wrong in ("", "otlp", "http://127.0.0.1:4318", "otlp+http:/127.0.0.1", "otlp+ftp://127.0.0.1", "otlp+http://", "otlp+http://a:b@127.0.0.1"):
         done = stage.run("audit", "send", wrong, "--once")
         assert done.returncode == 2, done
-    assert "--headers" in done.stderr and "a:b" in done.stderr, done
+    assert "--headers" in done.stderr and "a:b" not in done.stderr, done
     done = stage.send("--audit", "none", status=3)
     assert "cannot open none" in done.stderr, done
     done = stage.send("--headers", "none", status=3)
     assert "cannot open none" in done.stderr, done
     for password in ("postgresql://a:s3cret@127.0.0.1/d", "postgresql://127.0.0.1/d?password=s3cret"):
-        assert "~/.pgpass" in stage.send(to=password, status=2).stderr
+        said = stage.send(to=password, status=2).stderr
+        assert "~/.pgpass" in said and "s3cret" not in said, said
     assert "--headers is for" in stage.send("--headers", str(stage.log), to="postgresql://127.0.0.1/d", status=2).stderr
     stage.env["PATH"] = "/nowhere"
     for to, name in ((stage.to, "curl"), ("postgresql://127.0.0.1/d", "psql")):
-        assert f"{name} is not installed" in stage.send(to=to, status=2).stderr
+        assert f"{name} is not installed" in stage.send(to=to, status=3).stderr
 
 
 CASES = [each_record_is_sent_once, one_that_comes_back, nobody_receives, what_is_refused_is_counted, what_was_pruned_is_counted,

@@ -214,27 +214,25 @@ static char *otlp_url(const char *to)
 	return mem_strdup(url);
 }
 
-static struct receiver *otlp_open(const struct receiver_config *config, struct err *why)
+static int otlp_open(const struct receiver_config *config, struct receiver **ret, struct err *why)
 {
 	const char *authority = strstr(config->to, "://") + 3;
 	size_t len = strcspn(authority, "/?#");
 
-	if (len == 0 || memchr(authority, '@', len)) {
-		err_write(why, "%s",
-			  len == 0 ? "no host is named"
-				   : "a password in it would be seen by every user of this "
-				     "machine; put the login into a file of --headers");
-		return NULL;
-	}
-	struct receiver *self = mem_new(sizeof(*self));
+	if (len == 0)
+		return err_set(why, -EINVAL, "%s names no host", config->to);
+	if (memchr(authority, '@', len))
+		return err_set(why, -EINVAL,
+			       "a password in an address is seen by every user of this machine; "
+			       "put the login into a file of --headers");
+	char *curl = tool_find("curl", why);
 
-	self->curl = tool_find("curl", why);
-	self->url = otlp_url(config->to);
-	self->headers = mem_strdup_or_null(config->headers);
-	if (self->curl)
-		return self;
-	otlp_close(self);
-	return NULL;
+	if (!curl)
+		return -ENOENT;
+	*ret = mem_new(sizeof(**ret));
+	**ret = (struct receiver){ curl, otlp_url(config->to),
+				   mem_strdup_or_null(config->headers) };
+	return 0;
 }
 
 const struct receiver_ops otlp_http_ops = { "otlp+http", otlp_open, otlp_send, otlp_close };

@@ -195,25 +195,22 @@ static bool postgresql_has_password(const char *to)
 	return (at && memchr(authority, ':', (size_t)(at - authority))) || strstr(to, "password=");
 }
 
-static struct receiver *postgresql_open(const struct receiver_config *config, struct err *why)
+static int postgresql_open(const struct receiver_config *config, struct receiver **ret,
+			   struct err *why)
 {
-	if (config->headers) {
-		err_write(why, "--headers is for otlp+http and otlp+https");
-		return NULL;
-	}
-	if (postgresql_has_password(config->to)) {
-		err_write(why, "a password in it would be seen by every user of this machine; put "
-			       "it into ~/.pgpass or PGPASSWORD");
-		return NULL;
-	}
-	struct receiver *self = mem_new(sizeof(*self));
+	if (config->headers)
+		return err_set(why, -EINVAL, "--headers is for otlp+http and otlp+https");
+	if (postgresql_has_password(config->to))
+		return err_set(why, -EINVAL,
+			       "a password in an address is seen by every user of this machine; "
+			       "put it into ~/.pgpass or PGPASSWORD");
+	char *psql = tool_find("psql", why);
 
-	self->psql = tool_find("psql", why);
-	self->to = mem_strdup(config->to);
-	if (self->psql)
-		return self;
-	postgresql_close(self);
-	return NULL;
+	if (!psql)
+		return -ENOENT;
+	*ret = mem_new(sizeof(**ret));
+	**ret = (struct receiver){ psql, mem_strdup(config->to) };
+	return 0;
 }
 
 const struct receiver_ops postgresql_ops = { "postgresql", postgresql_open, postgresql_send,

@@ -21,8 +21,9 @@ struct receiver_config {
 
 struct receiver_ops {
 	const char *scheme; /* of @to: "otlp+http" */
-	/* Returned owned; NULL with @why: @config is wrong, or something is not installed. */
-	struct receiver *(*open)(const struct receiver_config *config, struct err *why);
+	/* 0, and returned owned; -EINVAL with @why: @config is wrong; or another -errno with @why:
+	 * something is not installed, or cannot be read. */
+	int (*open)(const struct receiver_config *config, struct receiver **ret, struct err *why);
 	/* 0: the receiver has all records of @batch but *@ret_refused, which it will never take.
 	 * -errno with @why: it may have any of them; the batch is sent again. */
 	int (*send)(struct receiver *self, const struct spool_batch *batch, uint64_t *ret_refused,

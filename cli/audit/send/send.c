@@ -214,10 +214,14 @@ static int send_open(struct send *self, const struct options *options)
 				     "`%s` is not otlp+http://HOST:PORT, otlp+https://HOST:PORT, "
 				     "postgresql://... or syslog+tls://HOST:PORT",
 				     shown);
-	self->receiver = self->ops->open(&config, &why);
-	if (!self->receiver)
-		return cli_fail(CLI_USAGE, "cannot send to %s: %s", shown, why.text);
-	return CLI_OK;
+	int r = self->ops->open(&config, &self->receiver, &why);
+
+	if (r == 0)
+		return CLI_OK;
+	auto_free char *words = text_visible_once(why.text);
+
+	return r == -EINVAL ? options_wrong(options->command, "%s", words)
+			    : cli_fail(CLI_ERROR, "cannot send to %s: %s", shown, words);
 }
 
 static int send_find_place(struct send *self)

@@ -189,22 +189,26 @@ static int syslog_trust(struct receiver *self, struct err *why)
 		     : 0;
 }
 
-static struct receiver *syslog_open(const struct receiver_config *config, struct err *why)
+static int syslog_open(const struct receiver_config *config, struct receiver **ret, struct err *why)
 {
-	struct receiver *self = mem_new(sizeof(*self));
-	int r;
+	struct receiver *self;
 
-	(void)signal(SIGPIPE, SIG_IGN); /* fails only for signals that have no handler */
 	if (config->headers)
-		r = err_set(why, -EINVAL, "--headers is for otlp+http and otlp+https");
-	else if (syslog_parse(self, strstr(config->to, "://") + 3) < 0)
-		r = err_set(why, -EINVAL, "it is not syslog+tls://HOST:PORT");
+		return err_set(why, -EINVAL, "--headers is for otlp+http and otlp+https");
+	self = mem_new(sizeof(*self));
+	int r = syslog_parse(self, strstr(config->to, "://") + 3);
+
+	if (r < 0)
+		r = err_set(why, r, "%s is not syslog+tls://HOST:PORT", config->to);
 	else
 		r = syslog_trust(self, why);
-	if (r == 0)
-		return self;
-	syslog_close(self);
-	return NULL;
+	if (r < 0) {
+		syslog_close(self);
+		return r;
+	}
+	(void)signal(SIGPIPE, SIG_IGN); /* cannot fail for it */
+	*ret = self;
+	return 0;
 }
 
 const struct receiver_ops syslog_tls_ops = { "syslog+tls", syslog_open, syslog_send, syslog_close };
