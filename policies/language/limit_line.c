@@ -1,4 +1,6 @@
+/* `limit`, and `durable`, which bounds what a power cut may cost. */
 #include "policies/files/layers_impl.h"
+#include "policies/policies_gate.h"
 #include "policies/policies_limits.h"
 
 #include <stdio.h>
@@ -109,4 +111,28 @@ void limit_line_read(struct line *line)
 			       (unsigned long)limits[limit].least,
 			       (unsigned long)limits[limit].most);
 	(void)reader_refuse(line, line->words.list[2].at, limits[limit].advice, range);
+}
+
+void limit_line_read_durable(struct line *line)
+{
+	static const char advice[] = "durable strict or batch";
+	const struct word *word = &line->words.list[1];
+	bool is_strict;
+
+	if (!reader_has_words(line, 2, advice))
+		return;
+	is_strict = words_is(word, "strict");
+	if (word->is_quoted || (!is_strict && !words_is(word, "batch")))
+		(void)reader_refuse(line, word->at, advice, "strict or batch");
+	else
+		settings_add(line, SETTING_DURABLE, NULL, is_strict);
+}
+
+bool policy_is_durable(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->setting_count; i++) {
+		if (policy->settings[i].kind == SETTING_DURABLE && policy->settings[i].value)
+			return true;
+	}
+	return false;
 }

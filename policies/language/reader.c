@@ -209,6 +209,7 @@ static const struct {
 	{ "prompt-timeout", settings_read_timeout },
 	{ "cache", settings_read_cache },
 	{ "limit", limit_line_read },
+	{ "durable", limit_line_read_durable },
 	{ "upstream", settings_read_upstream },
 	{ "approver", approver_line_read },
 	{ "approvers-needed", approver_line_read_needed },

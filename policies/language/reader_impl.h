@@ -58,6 +58,7 @@ bool agent_line_is_reviewer(const struct setting *helper);
 bool agent_line_counts(const struct policy *policy, const struct setting *approvals);
 /* `limit KIND N`; does the line count in its layer? */
 void limit_line_read(struct line *line);
+void limit_line_read_durable(struct line *line); /* `durable strict|batch` */
 bool limit_line_counts(const struct policy *policy, const struct setting *limit);
 /* `allow|ask|deny|answer ...` */
 void rule_line_read(struct line *line);

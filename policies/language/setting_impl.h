@@ -22,6 +22,7 @@ enum setting_kind {
 	SETTING_CACHE,       /* an enum policy_cache */
 	SETTING_UPSTREAM,    /* "URL", or "URL PATH" with the file of the login; no text: none */
 	SETTING_AUTHORITIES, /* behind the UPSTREAM of its line: the file with its authorities */
+	SETTING_DURABLE,     /* 1: strict */
 	SETTING_COUNT
 };
 

@@ -309,7 +309,7 @@ const char *settings_word(const struct setting *setting)
 		[SETTING_UNPROTECT] = "unprotect", [SETTING_ENV] = "env",
 		[SETTING_LIMIT] = "limit",         [SETTING_SOCKET] = "socket",
 		[SETTING_CACHE] = "cache",         [SETTING_UPSTREAM] = "upstream",
-		[SETTING_AUTHORITIES] = "ca-file",
+		[SETTING_AUTHORITIES] = "ca-file", [SETTING_DURABLE] = "durable",
 	};
 
 	if (setting->kind == SETTING_HELPER)
@@ -332,6 +332,7 @@ bool settings_counts(const struct policy *policy, const struct setting *setting)
 	case SETTING_PROTECT:
 	case SETTING_APPROVERS_NEEDED:
 	case SETTING_ON_DENIAL:
+	case SETTING_DURABLE:
 		return true;
 	case SETTING_PROMPT_TIMEOUT:
 	case SETTING_WRITE:

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "policies/policies_agent.h"
+#include "policies/policies_gate.h"
 #include "policies/policies_image.h"
 #include "tests/unit/policies/policies_test.h"
 
@@ -125,6 +126,30 @@ END_TEST
 
 static const struct {
 	const char *managed, *user, *project;
+	bool want;
+} durables[] = {
+	{ NULL, NULL, NULL, false },
+	{ NULL, "durable batch", NULL, false },
+	{ NULL, "durable strict", NULL, true },
+	{ "durable strict", "durable batch", "durable batch", true },
+	{ "durable batch", "durable strict", NULL, true },
+	{ NULL, "durable batch", "durable strict", true },
+};
+
+START_TEST(the_strictest_line_about_the_disk_holds)
+{
+	struct policy *policy =
+		load_layers(durables[_i].managed, durables[_i].user, durables[_i].project);
+
+	ck_assert_int_eq(policy_is_durable(policy), durables[_i].want);
+	policy = through_image(policy);
+	ck_assert_int_eq(policy_is_durable(policy), durables[_i].want);
+	policy_free(policy);
+}
+END_TEST
+
+static const struct {
+	const char *managed, *user, *project;
 	enum policy_on_denial want;
 } denials[] = {
 	{ NULL, NULL, NULL, POLICY_DENIAL_REPORT },
@@ -239,6 +264,10 @@ static const struct {
 	{ "on-denial kill", 11, "this is not an action after a denial" },
 	{ "on-denial \"stop\"", 11, "this is not an action after a denial" },
 	{ "on-denial stop fail", 16, "unexpected text at the end of the line" },
+	{ "durable", 8, "the line is not complete" },
+	{ "durable never", 9, "strict or batch" },
+	{ "durable \"strict\"", 9, "strict or batch" },
+	{ "durable strict batch", 16, "unexpected text at the end of the line" },
 	{ "hook", 1, "the program's path, and what it answers for" },
 	{ "hook /bin/a", 1, "the program's path, and what it answers for" },
 	{ "hook /bin/a for", 1, "the program's path, and what it answers for" },
@@ -312,6 +341,8 @@ TCase *agent_cases(void)
 
 	tcase_add_loop_test(cases, when_people_are_asked, 0, ARRAY_SIZE(approvals));
 	tcase_add_test(cases, a_denial_names_the_line);
+	tcase_add_loop_test(cases, the_strictest_line_about_the_disk_holds, 0,
+			    ARRAY_SIZE(durables));
 	tcase_add_loop_test(cases, what_a_denial_does, 0, ARRAY_SIZE(denials));
 	tcase_add_loop_test(cases, a_reviewer_may_be_trusted, 0, (int)ARRAY_SIZE(trusted));
 	tcase_add_test(cases, programs_are_read_word_by_word);

@@ -62,6 +62,8 @@ static const char *const accepted[] = {
 	"limit questions 1",
 	"limit records 100000",
 	"limit connections 4",
+	"durable strict",
+	"durable batch",
 };
 
 START_TEST(clause)
