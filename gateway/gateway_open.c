@@ -92,6 +92,11 @@ static void on_audit_failed(void *arg)
 	queue_schedule(arg); /* denies waiting requests, and closes what is open */
 }
 
+static void on_audit_stored(void *arg)
+{
+	link_server_stored(arg);
+}
+
 static void on_patience_over(void *arg)
 {
 	struct gateway *gw = arg;
@@ -157,7 +162,7 @@ struct gateway *gateway_open_with(struct loop *loop, const struct gateway_config
 				  const struct approver_ops *const *table, struct err *why)
 {
 	struct gateway *gw = gateway_make(loop, config);
-	const struct journal_hearer hearer = { on_heard, on_audit_failed, gw };
+	const struct journal_hearer hearer = { on_heard, on_audit_failed, on_audit_stored, gw };
 
 	gw->journal = journal_new(loop, &gw->config, why);
 	if (gw->journal && open_approvers(gw, table, why) == 0) {

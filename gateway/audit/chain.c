@@ -7,11 +7,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -24,6 +27,8 @@
 #define HEAD_SEQ_AT  23
 #define HEAD_SIZE_AT 44
 #define HEAD_HASH_AT 65
+#define HEAD_BOOT_AT 130 /* heads of older versions have blanks there */
+#define BOOT_ID      "/proc/sys/kernel/random/boot_id" /* 8 digits, "-", 4, "-", 4, … */
 
 void chain_begin(struct chain *chain)
 {
@@ -31,6 +36,30 @@ void chain_begin(struct chain *chain)
 	chain->size = 0;
 	memset(chain->hash, '0', HASH_LEN);
 	chain->hash[HASH_LEN] = '\0';
+	chain_stamp(chain);
+}
+
+void chain_stamp(struct chain *chain)
+{
+	auto_close int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+	char id[8 + 1 + 4 + 1 + 4 + 1];
+	ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof(id) - 1);
+
+	chain->boot[0] = '\0';
+	if (n != sizeof(id) - 1)
+		return;
+	id[n] = '\0';
+	if (strspn(id, "0123456789abcdef-") == (size_t)n && id[8] == '-' && id[13] == '-')
+		(void)snprintf(chain->boot, sizeof(chain->boot), "%.8s%.4s%.4s", id, id + 9,
+			       id + 14);
+}
+
+bool chain_is_of_other_boot(const struct chain *chain)
+{
+	struct chain now;
+
+	chain_stamp(&now);
+	return chain->boot[0] != '\0' && now.boot[0] != '\0' && strcmp(chain->boot, now.boot) != 0;
 }
 
 static char *chain_put(char *at, const char *bytes, size_t len)
@@ -177,6 +206,7 @@ void chain_head_text(const struct chain *chain, char ret[CHAIN_HEAD_BYTES])
 	(void)text_from_u64(ret + HEAD_SEQ_AT, chain->seq, TEXT_DIGITS_MAX);
 	(void)text_from_u64(ret + HEAD_SIZE_AT, (uint64_t)chain->size, TEXT_DIGITS_MAX);
 	memcpy(ret + HEAD_HASH_AT, chain->hash, HASH_LEN);
+	memcpy(ret + HEAD_BOOT_AT, chain->boot, strlen(chain->boot));
 	ret[CHAIN_HEAD_BYTES - 1] = '\n';
 }
 
@@ -184,7 +214,7 @@ int chain_head_parse(const char bytes[CHAIN_HEAD_BYTES], struct chain *ret)
 {
 	char head[CHAIN_HEAD_BYTES + 1], again[CHAIN_HEAD_BYTES];
 	uint64_t size;
-	struct chain chain;
+	struct chain chain = { 0 };
 
 	memcpy(head, bytes, CHAIN_HEAD_BYTES);
 	head[CHAIN_HEAD_BYTES] = '\0';
@@ -195,6 +225,8 @@ int chain_head_parse(const char bytes[CHAIN_HEAD_BYTES], struct chain *ret)
 	chain.size = (off_t)size;
 	memcpy(chain.hash, head + HEAD_HASH_AT, HASH_LEN);
 	chain.hash[HASH_LEN] = '\0';
+	memcpy(chain.boot, head + HEAD_BOOT_AT, CHAIN_BOOT_MAX - 1);
+	chain.boot[strspn(chain.boot, "0123456789abcdef")] = '\0';
 	chain_head_text(&chain, again);
 	if (memcmp(head, again, CHAIN_HEAD_BYTES) != 0)
 		return -EBADMSG;

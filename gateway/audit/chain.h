@@ -2,6 +2,7 @@
  * where the last one ends. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -13,16 +14,21 @@ struct err;
 #define CHAIN_LINE_MAX    16384 /* with its newline */
 #define CHAIN_MEMBERS_MAX 16128 /* of it: for the record; the rest is for the chain */
 #define CHAIN_HEAD_BYTES  160   /* the head file always has this size */
+#define CHAIN_BOOT_MAX    17    /* the first half of a boot id, as text */
 
 /* The position of a chain: the number of records, their bytes, and the last record's hash (64 zeros
- * before the first). */
+ * before the first). @boot: the start of the machine since which it is written; "": not known. */
 struct chain {
 	uint64_t seq;
 	off_t size;
-	char hash[DIGEST_TEXT_MAX];
+	char hash[DIGEST_TEXT_MAX], boot[CHAIN_BOOT_MAX];
 };
 
 void chain_begin(struct chain *chain);
+/* Sets @boot to the present start of the machine. */
+void chain_stamp(struct chain *chain);
+/* The machine was started again since @chain was written: what was not on the disk is gone. */
+bool chain_is_of_other_boot(const struct chain *chain);
 
 /* Makes the next line from its number, @members (record_members()), its predecessor's hash, its own
  * hash and a newline; advances @chain. @out has room for CHAIN_LINE_MAX. Returns the length, or

@@ -14,9 +14,11 @@
 #include "base/mem.h"
 #include "gateway/bounds.h"
 #include "gateway/gateway_tools.h"
+#include "gateway/audit/disk/durable.h"
 #include "gateway/audit/logfile.h"
 #include "gateway/audit/merge.h"
 #include "gateway/audit/segment.h"
+#include "policies/policies_gate.h"
 
 #define JOURNAL_SINKS_MAX  8
 #define JOURNAL_LATER_MAX  64  /* records that no request waits for, before they are written */
@@ -36,6 +38,8 @@ struct note {
 struct journal {
 	struct loop *loop;
 	const char *session, *run; /* of the gateway's config */
+	struct durable *durable;
+	bool is_strict;
 	struct {
 		const struct sink_ops *ops;
 		struct sink *self;
@@ -49,7 +53,7 @@ struct journal {
 	uint64_t denied, lost; /* in the gaps before */
 	bool was_started, has_status;
 	int status;
-	bool has_failed;
+	bool has_failed, is_over; /* the second: until the end */
 };
 
 static void note_free(struct note *note)
@@ -69,6 +73,7 @@ static void journal_close(struct journal *journal)
 
 	loop_timer_stop(&journal->publish);
 	loop_timer_stop(&journal->retry);
+	durable_free(journal->durable);
 	for (size_t i = 0; i < journal->sink_count; i++)
 		journal->sinks[i].ops->close(journal->sinks[i].self);
 	while ((note = STAILQ_FIRST(&journal->notes))) {
@@ -78,13 +83,65 @@ static void journal_close(struct journal *journal)
 	free(journal);
 }
 
+static size_t journal_files(bool is_all, int ret[DISK_FILES_MAX], void *arg)
+{
+	static_assert(SINK_FILES_MAX <= DISK_FILES_MAX, "one sink has files");
+	const struct journal *journal = arg;
+
+	for (size_t i = 0; i < journal->sink_count; i++) {
+		if (journal->sinks[i].ops->files)
+			return journal->sinks[i].ops->files(journal->sinks[i].self, is_all, ret);
+	}
+	return 0;
+}
+
+static void journal_publish(void *arg);
+
+static void journal_stored(bool is_all, void *arg)
+{
+	struct journal *journal = arg;
+	bool is_more = false;
+
+	for (size_t i = 0; is_all && i < journal->sink_count; i++) {
+		if (journal->sinks[i].ops->stored)
+			is_more |= journal->sinks[i].ops->stored(journal->sinks[i].self);
+	}
+	if (is_more && journal->is_strict && !journal->has_failed)
+		loop_timer_start(journal->loop, &journal->publish, JOURNAL_PUBLISH_MS,
+				 journal_publish, journal);
+	if (!is_all && journal->hearer.stored)
+		journal->hearer.stored(journal->hearer.arg);
+}
+
+static void journal_lost(const char *words, bool is_late, void *arg);
+
+/* With `durable strict` a run without a log on a disk does not begin. */
+static int journal_prepare(struct journal *journal, struct err *why)
+{
+	int fds[DISK_FILES_MAX], r = durable_prepare(journal->durable, why);
+	size_t count = journal_files(true, fds, journal);
+
+	if (r == 0 && count == 0)
+		r = err_set(why, -EINVAL, "there is no audit log");
+	for (size_t i = 0; i < count && r == 0; i++) {
+		if (fsync(fds[i]) < 0)
+			r = err_errno(why, errno, "the audit log cannot be written to the disk");
+	}
+	return r < 0 ? err_prefix(why, r, "the policy says `durable strict`") : 0;
+}
+
 struct journal *journal_new(struct loop *loop, const struct gateway_config *config, struct err *why)
 {
 	struct journal *journal = mem_new(sizeof(*journal));
+	const struct durable_config durable = {
+		loop, journal_files, journal_stored, journal_lost, journal,
+	};
 
 	journal->loop = loop;
 	journal->session = config->session;
 	journal->run = config->run;
+	journal->is_strict = policy_is_durable(config->policy);
+	journal->durable = durable_new(&durable);
 	STAILQ_INIT(&journal->notes);
 	for (size_t i = 0; sink_table[i]; i++) {
 		struct err own = { 0 };
@@ -102,7 +159,10 @@ struct journal *journal_new(struct loop *loop, const struct gateway_config *conf
 			return NULL;
 		}
 	}
-	return journal;
+	if (!journal->is_strict || journal_prepare(journal, why) == 0)
+		return journal;
+	journal_close(journal);
+	return NULL;
 }
 
 void journal_set_hearer(struct journal *journal, const struct journal_hearer *hearer)
@@ -178,19 +238,34 @@ static int journal_fail(struct journal *journal, const struct err *why)
 {
 	if (journal->has_failed)
 		return -EIO;
-	log_error("audit: %s; all requests are denied and open connections are closed until "
-		  "records can be written again",
-		  why->text);
+	log_error("audit: %s; all requests are denied and open connections are closed until %s",
+		  why->text,
+		  journal->is_over ? "the end of this run" : "records can be written again");
 	journal->has_failed = true;
 	journal->denied += journal->gap.denied;
 	journal->lost += journal->gap.lost;
 	journal->gap = (struct sink_gap){ .since_us = loop_wall_us(journal->loop) };
 	loop_timer_stop(&journal->publish);
-	loop_timer_start(journal->loop, &journal->retry, JOURNAL_RETRY_MS, journal_try_again,
-			 journal);
+	if (!journal->is_over)
+		loop_timer_start(journal->loop, &journal->retry, JOURNAL_RETRY_MS,
+				 journal_try_again, journal);
 	if (journal->hearer.failed)
 		journal->hearer.failed(journal->hearer.arg);
 	return -EIO;
+}
+
+/* The kernel tells an error once, and forgets what it could not write: a later success would prove
+ * nothing. */
+static void journal_lost(const char *words, bool is_late, void *arg)
+{
+	struct journal *journal = arg;
+	struct err why = { 0 };
+
+	(void)err_set(&why, -EIO, "%s", words);
+	journal->is_over |= !is_late;
+	if (!is_late)
+		loop_timer_stop(&journal->retry);
+	(void)journal_fail(journal, &why);
 }
 
 /* While writing fails, records are kept for later, as long as there is room. */
@@ -229,7 +304,8 @@ static int journal_publish_all(struct journal *journal, struct err *why)
 	int all = 0;
 
 	for (size_t i = 0; i < journal->sink_count; i++) {
-		int r = journal->sinks[i].ops->publish(journal->sinks[i].self, why);
+		int r = journal->sinks[i].ops->publish(journal->sinks[i].self, journal->is_strict,
+						       why);
 
 		if (r < 0 && r != -EAGAIN)
 			return r;
@@ -251,6 +327,10 @@ static void journal_publish(void *arg)
 	struct journal *journal = arg;
 	int r = journal_publish_now(journal);
 
+	if (r >= 0 && journal->is_strict)
+		durable_hurry(journal->durable); /* the segment has the records until then */
+	else if (r >= 0)
+		durable_written(journal->durable);
 	if (r > 0 || r == -EAGAIN)
 		loop_timer_start(journal->loop, &journal->publish,
 				 r > 0 ? JOURNAL_PUBLISH_MS : JOURNAL_BUSY_MS, journal_publish,
@@ -276,6 +356,8 @@ int journal_commit(struct journal *journal)
 		journal->gap.denied += awaited;
 		return -EIO;
 	}
+	if (is_any)
+		durable_written(journal->durable);
 	if (is_any && !journal->publish.is_armed)
 		loop_timer_start(journal->loop, &journal->publish, JOURNAL_PUBLISH_MS,
 				 journal_publish, journal);
@@ -305,7 +387,7 @@ static void journal_try_again(void *arg)
 	struct journal *journal = arg;
 	struct err why = { 0 };
 
-	if (journal_open_again(journal, &why) < 0) {
+	if (durable_is_late(journal->durable) || journal_open_again(journal, &why) < 0) {
 		loop_timer_start(journal->loop, &journal->retry, JOURNAL_RETRY_MS,
 				 journal_try_again, journal);
 		return;
@@ -358,6 +440,23 @@ int journal_flush(struct journal *journal)
 	return r < 0 ? r : committed;
 }
 
+void journal_set_strict(struct journal *journal, bool is_strict)
+{
+	if (is_strict)
+		(void)durable_prepare(journal->durable, NULL); /* journal_await() tells */
+	journal->is_strict = is_strict;
+}
+
+uint64_t journal_await(struct journal *journal)
+{
+	return journal->is_strict ? durable_await(journal->durable) : 0;
+}
+
+uint64_t journal_reached(const struct journal *journal)
+{
+	return durable_reached(journal->durable);
+}
+
 bool journal_has_failed(const struct journal *journal)
 {
 	return journal->has_failed;
@@ -369,6 +468,24 @@ void journal_missing(const struct journal *journal, uint64_t *ret_denied, uint64
 	*ret_lost = journal->lost + journal->gap.lost;
 }
 
+/* The loop has ended, so waiting for the disk delays nothing. */
+static int journal_publish_last_part(struct journal *journal, struct err *why)
+{
+	int fds[DISK_FILES_MAX], r = journal_publish_all(journal, why);
+	size_t count = journal->is_strict ? journal_files(true, fds, journal) : 0;
+	bool is_more = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (fdatasync(fds[i]) < 0)
+			return err_errno(why, errno, "the disk did not take records");
+	}
+	for (size_t i = 0; count > 0 && i < journal->sink_count; i++) {
+		if (journal->sinks[i].ops->stored)
+			is_more |= journal->sinks[i].ops->stored(journal->sinks[i].self);
+	}
+	return r == 0 && is_more ? 1 : r;
+}
+
 /* The loop has ended. Other processes hold the log for microseconds, unless one was stopped:
  * records that are not in the log then stay in the segment, and the next run merges them. */
 static void journal_publish_last(struct journal *journal)
@@ -377,7 +494,7 @@ static void journal_publish_last(struct journal *journal)
 	int64_t until_ms = loop_clock_ms() + JOURNAL_LAST_MS;
 	int r;
 
-	while ((r = journal_publish_all(journal, &why)) > 0 ||
+	while ((r = journal_publish_last_part(journal, &why)) > 0 ||
 	       (r == -EAGAIN && loop_clock_ms() < until_ms))
 		(void)poll(NULL, 0, r < 0);
 	if (r < 0 && r != -EAGAIN)
@@ -406,6 +523,27 @@ void journal_free(struct journal *journal)
 	journal_close(journal);
 }
 
+static int journal_merge_left(struct logfile *log, const char *dir, const char *key,
+			      struct err *why)
+{
+	struct merge_kept kept = { 0 };
+	bool was_full;
+	int r;
+
+	do {
+		while ((r = merge_left(log, dir, key, &kept, why)) == 1)
+			;
+		was_full = kept.count == MERGE_KEPT_MAX;
+		if (kept.count > 0 && fdatasync(log->fd) < 0) {
+			r = err_errno(why, errno, "cannot write %s to the disk", log->path);
+			break;
+		}
+		merge_release(&kept, kept.count);
+	} while (was_full);
+	merge_kept_done(&kept);
+	return r;
+}
+
 int gateway_audit_merge(const char *path, const char *dir, struct err *why)
 {
 	struct logfile log;
@@ -413,8 +551,8 @@ int gateway_audit_merge(const char *path, const char *dir, struct err *why)
 	int r = logfile_open(&log, path, why);
 
 	segment_key(path, key);
-	while (r == 0 && (r = merge_left(&log, dir, key, why)) == 1)
-		r = 0;
+	if (r == 0)
+		r = journal_merge_left(&log, dir, key, why);
 	if (r == 0 && why->text[0] != '\0')
 		r = -EBADMSG;
 	logfile_close(&log);

@@ -19,6 +19,8 @@ struct journal *journal_new(struct loop *loop, const struct gateway_config *conf
 struct journal_hearer {
 	void (*heard)(const struct sink_record *record, void *arg);
 	void (*failed)(void *arg);
+	/* journal_reached() has risen; as above. */
+	void (*stored)(void *arg);
 	void *arg;
 };
 void journal_set_hearer(struct journal *journal, const struct journal_hearer *hearer);
@@ -48,6 +50,12 @@ int journal_write_later(struct journal *journal, const struct sink_record *recor
 int journal_commit(struct journal *journal);
 /* Writes the notes, and commits. */
 int journal_flush(struct journal *journal);
+/* Another policy is in force: does it say `durable strict`? */
+void journal_set_strict(struct journal *journal, bool is_strict);
+/* With `durable strict`: asks for all committed records to be on the disk. Returns the number that
+ * journal_reached() has when they are; without it 0. After a failure it is never reached. */
+uint64_t journal_await(struct journal *journal);
+uint64_t journal_reached(const struct journal *journal);
 /* Committed records are merged into the audit log a moment later; for tests: merges a part now.
  * Returns as publish() of a sink. */
 int journal_publish_now(struct journal *journal);

@@ -43,7 +43,13 @@ struct jsonl {
 	struct segment segment;
 	char *dir;
 	char key[SEGMENT_KEY_MAX];
-	bool has_looked_around;     /* segments of dead runs were looked for */
+	bool has_looked_around; /* segments of dead runs were looked for */
+	struct merge_kept kept; /* of dead runs */
+	bool is_merged;         /* the log has data that may not be on the disk */
+	struct {                /* when files() was called last, for all */
+		bool is_taken;
+		size_t kept;
+	} storing;
 	struct jsonl_room gathered; /* the members of all records, one after another */
 	struct jsonl_room batch;    /* the same, as lines */
 	struct jsonl_item *items;
@@ -149,15 +155,24 @@ static void jsonl_sign_last(struct jsonl *self)
 	free(signing->key_dir);
 }
 
+/* The loop has ended, so waiting for the disk delays nothing. */
+static void jsonl_release(struct jsonl *self)
+{
+	if (self->kept.count > 0 && fdatasync(self->log.fd) == 0)
+		merge_release(&self->kept, self->kept.count);
+	merge_kept_done(&self->kept);
+}
+
 static void jsonl_close(struct sink *sink)
 {
 	struct jsonl *self = (struct jsonl *)sink;
 
 	if (!self)
 		return;
+	jsonl_release(self);
 	jsonl_sign_last(self);
 	/* Records that are not merged stay for the next run or `sallyport audit merge`. */
-	if (self->segment.fd >= 0 && self->segment.path &&
+	if (self->segment.fd >= 0 && self->segment.path && !self->segment.is_taken &&
 	    self->segment.merged.seq == self->segment.end.seq)
 		(void)unlink(self->segment.path);
 	segment_close(&self->segment);
@@ -311,7 +326,11 @@ static int jsonl_commit(struct sink *sink, struct err *why)
 static int jsonl_look_around(struct jsonl *self)
 {
 	struct err why = { 0 };
-	int r = self->has_looked_around ? 0 : merge_left(&self->log, self->dir, self->key, &why);
+	int r = 0;
+
+	if (!self->has_looked_around)
+		r = merge_left(&self->log, self->dir, self->key, &self->kept, &why);
+	self->is_merged |= r > 0;
 
 	self->has_looked_around = r == 0;
 	if (why.text[0] != '\0' && r == 0)
@@ -319,14 +338,17 @@ static int jsonl_look_around(struct jsonl *self)
 	return r < 0 ? -EAGAIN : r;
 }
 
-static int jsonl_publish(struct sink *sink, struct err *why)
+static int jsonl_publish(struct sink *sink, bool is_strict, struct err *why)
 {
 	struct jsonl *self = (struct jsonl *)sink;
 	/* A person may have moved a damaged log away. */
 	int r = self->log.fd < 0 || self->log.head_fd < 0 ? logfile_reopen(&self->log, why) : 0;
 
+	if (r == 0 && self->segment.is_taken)
+		return -EAGAIN;
 	if (r == 0 && self->segment.merged.seq != self->segment.end.seq) {
-		r = merge_some(&self->log, &self->segment, NULL, why);
+		r = merge_some(&self->log, &self->segment, NULL, is_strict, why);
+		self->is_merged |= r >= 0;
 		if (r >= 0)
 			jsonl_sign_later(self);
 	}
@@ -340,6 +362,36 @@ static int jsonl_publish(struct sink *sink, struct err *why)
 	return jsonl_look_around(self);
 }
 
+static size_t jsonl_files(struct sink *sink, bool is_all, int *ret)
+{
+	struct jsonl *self = (struct jsonl *)sink;
+	size_t count = 0;
+
+	ret[count++] = self->segment.fd;
+	if (!is_all)
+		return count;
+	self->storing.is_taken = self->segment.is_taken;
+	self->storing.kept = self->kept.count;
+	if (self->is_merged && self->log.fd >= 0 && self->log.head_fd >= 0) {
+		ret[count++] = self->log.fd;
+		ret[count++] = self->log.head_fd;
+	}
+	self->is_merged = false;
+	return count;
+}
+
+static bool jsonl_stored(struct sink *sink)
+{
+	struct jsonl *self = (struct jsonl *)sink;
+
+	merge_release(&self->kept, self->storing.kept);
+	self->storing.kept = 0;
+	if (self->storing.is_taken)
+		(void)segment_settle(&self->segment); /* with its old head it is merged again */
+	self->storing.is_taken = false;
+	return self->segment.merged.seq != self->segment.end.seq;
+}
+
 const struct sink_ops jsonl_ops = {
 	.name = "jsonl",
 	.open = jsonl_open,
@@ -347,5 +399,7 @@ const struct sink_ops jsonl_ops = {
 	.write = jsonl_write,
 	.commit = jsonl_commit,
 	.publish = jsonl_publish,
+	.files = jsonl_files,
+	.stored = jsonl_stored,
 	.close = jsonl_close,
 };

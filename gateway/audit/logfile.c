@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/replace.h"
+#include "gateway/audit/record.h"
 #include "gateway/audit/resume.h"
 
 #define ADVICE "move %s and %s.head aside to start a new log"
@@ -53,7 +54,7 @@ static int logfile_begin(struct logfile *self, struct err *why)
 	if (chain_head_read(self->head_fd, &chain) < 0)
 		return err_set(why, -EBADMSG, "%s.head is missing or damaged: " ADVICE, self->path,
 			       self->path, self->path);
-	if (file.st_size < chain.size &&
+	if (file.st_size < chain.size && !chain_is_of_other_boot(&chain) &&
 	    resume_first(self->fd, self->head_fd, file.st_size, &chain, NULL) < 0)
 		return err_set(
 			why, -EBADMSG,
@@ -122,6 +123,58 @@ int logfile_reopen(struct logfile *self, struct err *why)
 	return logfile_open(self, path, why);
 }
 
+int logfile_append(struct logfile *self, const char *bytes, size_t len, const struct chain *next,
+		   struct err *why)
+{
+	int r = fd_write_all(self->fd, bytes, len);
+
+	if (r == 0)
+		r = chain_head_write(self->head_fd, next);
+	if (r == 0) {
+		self->chain = *next;
+		return 0;
+	}
+	/* Truncates to the last whole record. If that fails too, the file ends in a partial record,
+	 * which the next process with the lock cuts off. */
+	if (ftruncate(self->fd, self->chain.size) < 0)
+		return err_errno(why, -r,
+				 "cannot write %s, and cannot truncate it to its last record",
+				 self->path);
+	(void)chain_head_write(self->head_fd, &self->chain); /* tried; the error is @r */
+	return err_errno(why, -r, "cannot write %s", self->path);
+}
+
+/* Continues a log whose end was not on the disk when the machine stopped, with a record of it. */
+static int logfile_take_over(struct logfile *self, off_t size, struct err *why)
+{
+	struct sink_gap gap = { 0 };
+	struct sink_record record = {
+		.event = SINK_GAP,
+		.gap = &gap,
+		.cause = "the machine stopped before these records were on the disk, or they were "
+			 "removed before it was started again; those that a run had kept apart "
+			 "follow",
+	};
+	char members[CHAIN_MEMBERS_MAX], line[CHAIN_LINE_MAX];
+	struct stat head;
+	struct chain next;
+	int r = resume_after_loss(self->fd, self->head_fd, size, &self->chain, &gap.lost, why);
+
+	if (r < 0)
+		return r;
+	if (fstat(self->head_fd, &head) == 0)
+		gap.since_us = (int64_t)head.st_mtim.tv_sec * 1000000;
+	record_stamp(&record);
+	ssize_t len = record_members(&record, members, sizeof(members));
+
+	next = self->chain;
+	if (len >= 0)
+		len = chain_seal(&next, members, (size_t)len, line);
+	if (len < 0)
+		return err_set(why, (int)len, "an audit record cannot be formatted");
+	return logfile_append(self, line, (size_t)len, &next, why);
+}
+
 /* Finds the position of the chain: another run may have appended. */
 static int logfile_resume(struct logfile *self, struct err *why)
 {
@@ -131,9 +184,13 @@ static int logfile_resume(struct logfile *self, struct err *why)
 
 	if (size < 0)
 		return err_errno(why, errno, "cannot read the attributes of %s", self->path);
-	if (!self->has_resumed)
+	if (!self->has_resumed) {
 		r = resume_first(self->fd, self->head_fd, size, &self->chain, &found);
-	else if (size != self->chain.size)
+		if (r == -EBADMSG && logfile_take_over(self, size, NULL) == 0)
+			r = 0;
+		chain_stamp(&self->chain);
+	}
+	if (self->has_resumed && size != self->chain.size)
 		r = resume_again(self->fd, self->head_fd, size, &self->chain, &found);
 	if (r < 0)
 		return err_set(why, r, "%s cannot be continued: %s: " ADVICE, self->path,
@@ -165,25 +222,4 @@ int logfile_lock(struct logfile *self, struct err *why)
 	if (r < 0)
 		logfile_unlock(self);
 	return r;
-}
-
-int logfile_append(struct logfile *self, const char *bytes, size_t len, const struct chain *next,
-		   struct err *why)
-{
-	int r = fd_write_all(self->fd, bytes, len);
-
-	if (r == 0)
-		r = chain_head_write(self->head_fd, next);
-	if (r == 0) {
-		self->chain = *next;
-		return 0;
-	}
-	/* Truncates to the last whole record. If that fails too, the file ends in a partial record,
-	 * which the next process with the lock cuts off. */
-	if (ftruncate(self->fd, self->chain.size) < 0)
-		return err_errno(why, -r,
-				 "cannot write %s, and cannot truncate it to its last record",
-				 self->path);
-	(void)chain_head_write(self->head_fd, &self->chain); /* tried; the error is @r */
-	return err_errno(why, -r, "cannot write %s", self->path);
 }

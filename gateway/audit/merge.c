@@ -1,6 +1,7 @@
 #include "gateway/audit/merge.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,12 +33,17 @@ static int merge_seal(struct merge *merge, const char *members, size_t len)
 	return 0;
 }
 
-static int merge_seal_killed(struct merge *merge, const char *run, bool is_torn)
+static int merge_seal_killed(struct merge *merge, const char *run, bool is_cut, bool is_torn)
 {
 	struct sink_record record = {
 		.event = SINK_KILLED,
 		.run = run,
-		.cause = is_torn ? "the run was killed while it wrote a record, or the end of its "
+		.cause = is_torn && is_cut
+				 ? "the machine stopped before the run's last records were on the "
+				   "disk, or they were removed; files that its command left behind "
+				   "may have no record"
+			 : is_torn
+				 ? "the run was killed while it wrote a record, or the end of its "
 				   "records was removed; files that its command left behind may "
 				   "have no record"
 				 : "the run was killed; its last records have now been merged, and "
@@ -76,9 +82,20 @@ static int merge_lines(struct merge *merge, const struct segment_read *read, boo
 	return 0;
 }
 
-/* Skips the records that the run had merged before it was killed: those of its next records that
- * are in the log at the place where they were to be written. */
-static int merge_recover(const struct logfile *log, struct segment *segment, struct err *why)
+/* Is @line the record that @run was killed? */
+static bool merge_is_killed(const char *line, size_t len, const char *run)
+{
+	char members[SEGMENT_RUN_MAX + 64];
+	int n = snprintf(members, sizeof(members), ",\"run\":\"%s\",\"event\":\"killed\",", run);
+
+	return memmem(line, len, members, (size_t)n) != NULL;
+}
+
+/* Skips the records that the run, or one that merged them, had merged before it was killed: those
+ * of its next records that are in the log at the place where they were to be written.
+ * *@ret_is_told: and the record that it was killed. */
+static int merge_recover(const struct logfile *log, struct segment *segment, const char *run,
+			 bool *ret_is_told, struct err *why)
 {
 	struct segment_read read = { 0 };
 	size_t size = SEGMENT_CHUNK * 2;
@@ -107,24 +124,28 @@ static int merge_recover(const struct logfile *log, struct segment *segment, str
 		ours = our_end + 1;
 		theirs = their_end + 1;
 	}
+	const char *end = r == 0 ? memchr(theirs, '\n', (size_t)(there + n - theirs)) : NULL;
+
+	*ret_is_told = run && end && ours == read.bytes + read.len &&
+		       merge_is_killed(theirs, (size_t)(end - theirs), run);
 	free(read.bytes);
 	return r;
 }
 
-static int merge_locked(struct logfile *log, struct segment *segment, const char *run,
+static int merge_locked(struct logfile *log, struct segment *segment, const char *run, bool is_kept,
 			struct err *why)
 {
 	struct segment_read read = { 0 };
 	struct merge merge = { .next = log->chain };
-	bool has_ended;
-	int r = segment->is_unsure ? merge_recover(log, segment, why) : 0;
+	bool has_ended, is_told = false;
+	int r = segment->is_unsure ? merge_recover(log, segment, run, &is_told, why) : 0;
 
 	if (r == 0)
 		r = segment_read(segment, &read, why);
 	if (r == 0)
 		r = merge_lines(&merge, &read, &has_ended);
-	if (r == 0 && run && read.is_last && !has_ended)
-		r = merge_seal_killed(&merge, run, read.is_torn);
+	if (r == 0 && run && read.is_last && !has_ended && !is_told)
+		r = merge_seal_killed(&merge, run, segment->is_cut, read.is_torn);
 	if (r == 0) {
 		segment->log = log->chain;
 		r = segment_save(segment);
@@ -133,8 +154,12 @@ static int merge_locked(struct logfile *log, struct segment *segment, const char
 		segment->is_unsure = true;
 		r = logfile_append(log, merge.bytes, merge.len, &merge.next, why);
 	}
-	if (r == 0) {
+	if (r == 0)
 		segment->is_unsure = run != NULL;
+	if (r == 0 && is_kept && (read.is_last || !run)) {
+		segment->is_taken = true;
+		segment->taken = read.chain;
+	} else if (r == 0) {
 		segment->merged = read.chain;
 		segment->log = log->chain;
 		r = read.is_last && !run ? segment_rewind(segment) : segment_save(segment);
@@ -146,19 +171,21 @@ static int merge_locked(struct logfile *log, struct segment *segment, const char
 	return r;
 }
 
-int merge_some(struct logfile *log, struct segment *segment, const char *run, struct err *why)
+int merge_some(struct logfile *log, struct segment *segment, const char *run, bool is_kept,
+	       struct err *why)
 {
 	int r = logfile_lock(log, why);
 
 	if (r < 0)
 		return r;
-	r = merge_locked(log, segment, run, why);
+	r = merge_locked(log, segment, run, is_kept, why);
 	logfile_unlock(log);
 	return r;
 }
 
 struct merge_job {
 	struct logfile *log;
+	struct merge_kept *kept;
 	struct err *why;
 };
 
@@ -169,14 +196,19 @@ static int merge_one(const char *path, const char *run, void *arg)
 	const struct merge_job *job = arg;
 	struct err why = { 0 };
 	struct segment segment;
+
+	if (job->kept->count == MERGE_KEPT_MAX)
+		return -EBUSY;
 	int r = segment_open(&segment, path, true, &why);
 	bool is_live = r == -EBUSY;
 
 	if (r == 0)
-		r = merge_some(job->log, &segment, run, &why);
-	if (r == 0 && unlink(path) < 0)
-		r = err_errno(&why, errno, "cannot remove %s", path);
-	segment_close(&segment);
+		r = merge_some(job->log, &segment, run, true, &why);
+	if (r == 0)
+		job->kept->list[job->kept->count++] =
+			segment; /* locked, so it is not found again */
+	else
+		segment_close(&segment);
 	if (is_live)
 		return MERGE_NEXT;
 	if (r >= 0)
@@ -187,9 +219,30 @@ static int merge_one(const char *path, const char *run, void *arg)
 	return MERGE_NEXT;
 }
 
-int merge_left(struct logfile *log, const char *dir, const char *key, struct err *why)
+int merge_left(struct logfile *log, const char *dir, const char *key, struct merge_kept *kept,
+	       struct err *why)
 {
-	struct merge_job job = { log, why };
+	struct merge_job job = { log, kept, why };
 
 	return segment_each(dir, key, merge_one, &job);
+}
+
+static void merge_shift(struct merge_kept *kept, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		segment_close(&kept->list[i]);
+	kept->count -= count;
+	memmove(kept->list, kept->list + count, kept->count * sizeof(*kept->list));
+}
+
+void merge_release(struct merge_kept *kept, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		(void)unlink(kept->list[i].path); /* otherwise the next run merges it once more */
+	merge_shift(kept, count);
+}
+
+void merge_kept_done(struct merge_kept *kept)
+{
+	merge_shift(kept, kept->count);
 }

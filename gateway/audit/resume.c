@@ -11,6 +11,8 @@
 /* The most that a writer can leave after its head: one batch, and another if it had adopted a batch
  * before. Our programs never leave more. */
 #define BEHIND_MAX (2U * SINK_BATCH_MAX * CHAIN_LINE_MAX)
+/* Records that were written before these are on the disk: durable.h. */
+#define RECENT_MAX (4 << 20)
 
 static int resume_read(int fd, char *bytes, size_t len, off_t at, struct err *why)
 {
@@ -127,6 +129,58 @@ int resume_first(int fd, int head_fd, off_t size, struct chain *ret, struct err 
 	if (r == 0)
 		*ret = chain;
 	return r;
+}
+
+/* Follows the chain from a record in the last part of the file, to where it breaks. */
+static void resume_follow(const char *tail, size_t len, struct chain *chain)
+{
+	char prev[DIGEST_TEXT_MAX], hash[DIGEST_TEXT_MAX];
+	bool is_first = true;
+	uint64_t seq;
+
+	for (const char *at = tail, *end; at < tail + len; at = end + 1) {
+		end = memchr(at, '\n', (size_t)(tail + len - at));
+		if (!end)
+			return;
+		if (is_first && chain_read(at, (size_t)(end - at), &seq, prev, hash, NULL) == 0) {
+			chain->seq = seq - 1;
+			memcpy(chain->hash, prev, sizeof(prev));
+		}
+		is_first = false;
+		if (chain_check(chain, at, (size_t)(end - at), NULL) < 0)
+			return;
+	}
+}
+
+int resume_after_loss(int fd, int head_fd, off_t size, struct chain *ret, uint64_t *ret_lost,
+		      struct err *why)
+{
+	struct chain head, chain;
+	int r = chain_head_read(head_fd, &head);
+
+	if (r < 0 || !chain_is_of_other_boot(&head))
+		return err_set(why, -EBADMSG, "its head does not fit it");
+	off_t from = head.size < size ? head.size : size;
+
+	from = from > RECENT_MAX ? from - RECENT_MAX : 0;
+	auto_free char *tail = mem_new((size_t)(size - from) + 1);
+
+	r = resume_read(fd, tail, (size_t)(size - from), from, why);
+	if (r < 0)
+		return r;
+	const char *line = from == 0 ? tail : memchr(tail, '\n', (size_t)(size - from));
+	size_t skipped = line ? (size_t)(line - tail) + (from != 0) : (size_t)(size - from);
+
+	chain_begin(&chain);
+	chain.size = from + (off_t)skipped;
+	resume_follow(tail + skipped, (size_t)(size - from) - skipped, &chain);
+	if (chain.seq == 0 && chain.size > 0)
+		return err_set(why, -EBADMSG, "its last part is damaged");
+	if (ftruncate(fd, chain.size) < 0)
+		return err_errno(why, errno, "its incomplete end cannot be removed");
+	*ret_lost = head.seq > chain.seq ? head.seq - chain.seq : 1; /* or more */
+	*ret = chain;
+	return 0;
 }
 
 int resume_again(int fd, int head_fd, off_t size, struct chain *chain, struct err *why)

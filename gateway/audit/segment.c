@@ -83,6 +83,13 @@ int segment_rewind(struct segment *self)
 	return ftruncate(self->fd, sizeof(bytes)) < 0 ? -errno : 0;
 }
 
+int segment_settle(struct segment *self)
+{
+	self->is_taken = false;
+	self->merged = self->taken;
+	return self->merged.seq == self->end.seq ? segment_rewind(self) : segment_save(self);
+}
+
 static int segment_check_dir(const char *dir, struct err *why)
 {
 	struct stat info;
@@ -141,6 +148,13 @@ int segment_create(struct segment *self, const char *dir, const char *key, const
 	return r;
 }
 
+/* It had its heads before its name: the machine stopped before they were on the disk. */
+static bool segment_is_blank(const char *heads, size_t len)
+{
+	return len == 0 ||
+	       (len == SEGMENT_BEGIN && heads[0] == '\0' && memcmp(heads, heads + 1, len - 1) == 0);
+}
+
 int segment_open(struct segment *self, const char *path, bool is_taken, struct err *why)
 {
 	char heads[SEGMENT_BEGIN];
@@ -155,10 +169,18 @@ int segment_open(struct segment *self, const char *path, bool is_taken, struct e
 		return err_set(why, -EBUSY, "%s is in use", path);
 	ssize_t n = pread(self->fd, heads, sizeof(heads), 0);
 
+	if (n >= 0 && segment_is_blank(heads, (size_t)n)) {
+		chain_begin(&self->merged);
+		chain_begin(&self->log);
+		self->merged.size = SEGMENT_BEGIN;
+		self->is_cut = true;
+		return 0;
+	}
 	if (n != (ssize_t)sizeof(heads) || chain_head_parse(heads, &self->merged) < 0 ||
 	    chain_head_parse(heads + CHAIN_HEAD_BYTES, &self->log) < 0 ||
 	    self->merged.size < SEGMENT_BEGIN)
 		return err_set(why, -EBADMSG, "%s: its heads are damaged", path);
+	self->is_cut = chain_is_of_other_boot(&self->merged);
 	return 0;
 }
 
@@ -189,8 +211,8 @@ int segment_append(struct segment *self, char *bytes, size_t len, const struct c
 }
 
 /* Finds the complete lines of @bytes that continue the chain, and checks what follows them. */
-static int segment_lines(const struct segment *self, const char *bytes, size_t len, bool is_all,
-			 struct segment_read *ret, struct err *why)
+static int segment_intact(const struct segment *self, const char *bytes, size_t len, bool is_all,
+			  struct segment_read *ret, struct err *why)
 {
 	struct chain end;
 
@@ -221,6 +243,19 @@ static int segment_lines(const struct segment *self, const char *bytes, size_t l
 		ret->len += (size_t)(newline - at) + 1;
 	}
 	ret->is_last = ret->is_torn = is_all;
+	return 0;
+}
+
+/* If the machine was started again, the records end where the disk has no more of them. */
+static int segment_lines(const struct segment *self, const char *bytes, size_t len, bool is_all,
+			 struct segment_read *ret, struct err *why)
+{
+	if (!self->is_cut)
+		return segment_intact(self, bytes, len, is_all, ret, why);
+	int r = segment_intact(self, bytes, len, is_all, ret, NULL);
+
+	if (r < 0 || (ret->len == 0 && !ret->is_last))
+		ret->is_last = ret->is_torn = true;
 	return 0;
 }
 

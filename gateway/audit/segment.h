@@ -23,7 +23,11 @@ struct segment {
 	struct chain merged; /* at the last record that is in the audit log */
 	struct chain log;    /* the end of the log before the next records are, or were, merged */
 	struct chain end;    /* after the last record; not known for segments of others */
+	bool is_cut;         /* the machine was started again: its end may be damaged */
 	bool is_unsure;      /* more records than @merged may be in the log, at @log */
+	/* Merged into the log up to here, but the log may not be on the disk. */
+	bool is_taken;
+	struct chain taken;
 };
 
 /* Identifies the segments of the log at @path: equal for every spelling of it. */
@@ -57,6 +61,9 @@ int segment_read(const struct segment *self, struct segment_read *ret, struct er
 int segment_save(const struct segment *self);
 /* Everything is merged: reuses its space. */
 int segment_rewind(struct segment *self);
+
+/* What was taken is on the disk: writes that down, or reuses the space. */
+int segment_settle(struct segment *self);
 
 /* Calls @each with the path and the run of every segment in @dir with @key, until it returns a
  * value other than 0, which is returned. */

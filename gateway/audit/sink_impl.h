@@ -14,6 +14,7 @@
 
 struct sink;
 
+#define SINK_FILES_MAX 3
 #define SINK_BATCH_MAX 4096 /* records that were passed in and not committed */
 
 enum sink_event {
@@ -136,8 +137,13 @@ struct sink_ops {
 	/* Appends a part of the stored records to the file that people read. 1: there is more.
 	 * -EAGAIN: another process holds the lock, or the file cannot be written now. Another
 	 * -errno with @why: the file is damaged, and nothing may be allowed until it is
-	 * repaired. */
-	int (*publish)(struct sink *self, struct err *why);
+	 * repaired. @is_strict: what was stored stays until it is on the disk in that file. */
+	int (*publish)(struct sink *self, bool is_strict, struct err *why);
+	/* Files whose data may not be on the disk: of what was stored, or (@is_all) all. Returns
+	 * their number, at most SINK_FILES_MAX. NULL: it keeps nothing on a disk. */
+	size_t (*files)(struct sink *self, bool is_all, int *ret);
+	/* All files that were named last are on the disk. True: there is more to publish. */
+	bool (*stored)(struct sink *self);
 	void (*close)(struct sink *self);
 };
 

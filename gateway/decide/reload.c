@@ -103,6 +103,7 @@ void gateway_reload(struct gateway *gw, const struct gateway_reload *reload)
 	if (!reload->policy)
 		return;
 	gw->config.policy = reload->policy;
+	journal_set_strict(gw->journal, policy_is_durable(reload->policy));
 	grants_reloaded(&gw->grants, reload->policy, loop_wall_us(gw->loop) / 1000000);
 	gw->wants_program = gw->config.counts_egress || policy_wants_program(reload->policy);
 	link_server_policy(gw, reload->image); /* the workers get it before any verdict by it */

@@ -357,6 +357,7 @@ static bool is_unrecorded(struct waiter *waiter, struct policy_verdict *ret, voi
 static void turn_close_unrecorded(struct gateway *gw)
 {
 	approval_deny_all(gw, POLICY_AUDIT_FAILED);
+	link_server_deny_held(gw);
 	(void)live_requests_cut(gw, is_unrecorded, NULL);
 	while (!TAILQ_EMPTY(&gw->live.cutting))
 		live_requests_turn(gw);

@@ -9,7 +9,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/audit/journal.h"
 #include "gateway/execs/execs.h"
+#include "gateway/link/held.h"
 #include "gateway/link/link_impl.h"
 #include "gateway/link/local.h"
 #include "gateway/decide/queue.h"
@@ -20,6 +22,7 @@ struct asked {
 	struct worker *worker;
 	struct gateway_ticket *ticket;
 	bool is_allowed;
+	uint64_t number; /* of journal_await(): what it allows is let go then */
 };
 
 struct worker {
@@ -27,6 +30,7 @@ struct worker {
 	struct frame_link *link;
 	struct gateway_client *client;
 	struct key_table asked;
+	struct held_list held;
 	uint64_t last_id;
 	bool has_said_hello, must_finish, was_told_to_finish;
 	uint64_t exec;                 /* the only exec that it serves; 0: all */
@@ -45,7 +49,8 @@ static void worker_lose(struct worker *worker)
 			struct asked *asked = container_of(node, struct asked, node);
 
 			if (asked->is_allowed)
-				local_lose(take(asked->ticket));
+				local_lose(take(asked->ticket), POLICY_WORKER_DIED,
+					   "its last bytes are not counted");
 		}
 	}
 }
@@ -54,8 +59,11 @@ static void worker_lose(struct worker *worker)
 static void worker_close(struct worker *worker, enum policy_reason reason)
 {
 	struct key_node *node;
+	struct held *held;
 
 	LIST_REMOVE(worker, entry);
+	while ((held = held_pop(&worker->held)))
+		free(held);
 	if (reason == POLICY_WORKER_DIED)
 		worker_lose(worker);
 	local_cut(worker->client, reason);
@@ -137,18 +145,35 @@ static void send_verdict(struct worker *worker, uint64_t id, const struct policy
 	(void)frame_link_send(worker->link, &frame, NULL, 0); /* a closed link reports itself */
 }
 
+/* Sends @frame now, or behind the verdict that waits for the disk. */
+static void send_of(const struct asked *asked, const struct frame *frame)
+{
+	struct worker *worker = asked->worker;
+
+	if (asked->number > journal_reached(worker->gw->journal))
+		held_add(&worker->held, asked->node.number, asked->number, frame);
+	else
+		(void)frame_link_send(worker->link, frame, NULL,
+				      0); /* a closed link reports itself */
+}
+
 static void on_verdict(const struct policy_verdict *verdict, void *arg)
 {
 	struct asked *asked = arg;
 	struct worker *worker = asked->worker;
 	uint64_t id = asked->node.number;
+	struct frame frame;
 
 	asked->is_allowed = verdict->action == POLICY_ALLOW;
 	if (!asked->is_allowed) {
 		keys_remove(&worker->asked, &asked->node);
 		free(asked);
+		send_verdict(worker, id, verdict);
+		return;
 	}
-	send_verdict(worker, id, verdict);
+	asked->number = journal_await(worker->gw->journal);
+	link_codec_put_verdict(&frame, id, verdict);
+	send_of(asked, &frame);
 }
 
 static void on_cut(const struct policy_verdict *verdict, void *arg)
@@ -157,8 +182,7 @@ static void on_cut(const struct policy_verdict *verdict, void *arg)
 	struct frame frame;
 
 	link_codec_put_cut(&frame, asked->node.number, verdict);
-	(void)frame_link_send(asked->worker->link, &frame, NULL,
-			      0); /* a closed link reports itself */
+	send_of(asked, &frame);
 }
 
 static void on_lease(const struct gateway_lease *lease, void *arg)
@@ -167,8 +191,7 @@ static void on_lease(const struct gateway_lease *lease, void *arg)
 	struct frame frame;
 
 	link_codec_put_lease(&frame, asked->node.number, lease);
-	(void)frame_link_send(asked->worker->link, &frame, NULL,
-			      0); /* a closed link reports itself */
+	send_of(asked, &frame);
 }
 
 /* The worker of a single exec may not name another. */
@@ -329,6 +352,7 @@ static int worker_new(struct gateway *gw, int socket, struct worker **ret)
 
 	worker->gw = gw;
 	keys_init(&worker->asked);
+	STAILQ_INIT(&worker->held);
 	worker->client = gateway_client_new(gw);
 	gateway_client_on_cut(worker->client, on_cut);
 	gateway_client_on_lease(worker->client, on_lease);
@@ -596,6 +620,47 @@ static void send_finish_to_guests(struct gateway *gw)
 		worker->was_told_to_finish = true;
 		(void)frame_link_send(worker->link, &frame, NULL,
 				      0); /* a closed link reports itself */
+	}
+}
+
+void link_server_stored(struct gateway *gw)
+{
+	struct worker *worker;
+
+	LIST_FOREACH (worker, &gw->workers, entry)
+		held_send(&worker->held, worker->link, journal_reached(gw->journal));
+}
+
+/* It was allowed, and its worker does not know that. */
+static void worker_deny(struct worker *worker, uint64_t id)
+{
+	static const struct policy_verdict denied = {
+		.action = POLICY_DENY,
+		.reason = POLICY_AUDIT_FAILED,
+	};
+	struct key_node *node = keys_find(&worker->asked, id, NULL);
+
+	if (!node)
+		return; /* it was withdrawn */
+	struct asked *asked = container_of(node, struct asked, node);
+
+	keys_remove(&worker->asked, node);
+	local_lose(asked->ticket, POLICY_AUDIT_FAILED, "its record may not be on the disk");
+	free(asked);
+	send_verdict(worker, id, &denied);
+}
+
+void link_server_deny_held(struct gateway *gw)
+{
+	struct worker *worker;
+	struct held *held;
+
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		while ((held = held_pop(&worker->held))) {
+			if (held->type == LINK_VERDICT)
+				worker_deny(worker, held->id);
+			free(held);
+		}
 	}
 }
 

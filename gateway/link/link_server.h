@@ -11,6 +11,10 @@ void link_server_close_way(struct gateway *gw, uint64_t exec);
 void link_server_note(struct gateway *gw, uint64_t exec, const char *text);
 /* Tells every worker that @image (borrowed) is the policy in force. */
 void link_server_policy(struct gateway *gw, int image);
+/* journal_reached() has risen: sends the verdicts that waited for it. */
+void link_server_stored(struct gateway *gw);
+/* What they wait for does not come: they are denials. */
+void link_server_deny_held(struct gateway *gw);
 /* Call it in every turn, after the verdicts: sends the other messages to the workers. */
 void link_server_turn(struct gateway *gw);
 /* The worker of @client is not trusted any more: closes its link. */

@@ -160,19 +160,19 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	}
 }
 
-void local_lose(struct gateway_ticket *ticket)
+void local_lose(struct gateway_ticket *ticket, enum policy_reason reason, const char *cause)
 {
 	const struct waiter *waiter = (const struct waiter *)ticket;
 	struct gateway_client *client = ticket->client;
-	const struct gateway_report report = {
+	struct gateway_report report = {
 		.facts = waiter->facts,
 		.ticket = ticket,
 		.verdict = { .action = POLICY_ALLOW, .reason = waiter->pass->allowed_by },
-		.closed = POLICY_WORKER_DIED,
-		.cause = "its last bytes are not counted",
+		.closed = reason,
 		.duration_ms = (uint64_t)(loop_now_ms(client->loop) - waiter->since_ms),
 	};
 
+	(void)snprintf(report.cause, sizeof(report.cause), "%s", cause);
 	gateway_report(client, &report);
 }
 

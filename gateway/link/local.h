@@ -6,9 +6,9 @@
 /* Closes @client: records waiting requests as denied with @reason, and denies them from the loop
  * (gate_closing). */
 void local_cut(struct gateway_client *client, enum policy_reason reason);
-/* The worker that had the allowed @ticket (taken) died: records the end, and what it may have sent
- * counts as sent. */
-void local_lose(struct gateway_ticket *ticket);
+/* The worker that had the allowed @ticket (taken) does not report it: records the end. If it died,
+ * what it may have sent counts as sent. */
+void local_lose(struct gateway_ticket *ticket, enum policy_reason reason, const char *cause);
 /* Closes all of them: the gateway is being freed. */
 void local_cut_all(struct gateway *gw);
 /* Tells the embedding program of each request of @exec without a verdict: a verdict would come too

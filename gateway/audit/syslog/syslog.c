@@ -389,7 +389,7 @@ static void syslog_forget(struct sink *sink)
 	STAILQ_CONCAT(&self->gathered, &kept);
 }
 
-static int syslog_publish(struct sink *sink, struct err *why)
+static int syslog_publish(struct sink *sink, bool is_strict, struct err *why)
 {
 	struct syslog *self = (struct syslog *)sink;
 

@@ -111,6 +111,7 @@ Suite *suite_tampering(void);
 Suite *suite_checkpoint(void);
 Suite *suite_audit_failing(void);
 Suite *suite_audit_segments(void);
+Suite *suite_power_cut(void);
 Suite *suite_small(void);
 Suite *suite_accounts(void);
 Suite *suite_reload(void);

@@ -26,6 +26,7 @@ int main(void)
 	srunner_add_suite(runner, suite_checkpoint());
 	srunner_add_suite(runner, suite_audit_failing());
 	srunner_add_suite(runner, suite_audit_segments());
+	srunner_add_suite(runner, suite_power_cut());
 	srunner_add_suite(runner, suite_small());
 	srunner_add_suite(runner, suite_accounts());
 	srunner_add_suite(runner, suite_reload());

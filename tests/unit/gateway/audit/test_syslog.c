@@ -92,7 +92,7 @@ static void stage_put(const struct sink_record *one)
 {
 	ck_assert_int_eq(syslog_ops.write(stage.sink, one, NULL), 0);
 	ck_assert_int_eq(syslog_ops.commit(stage.sink, NULL), 0);
-	ck_assert_int_eq(syslog_ops.publish(stage.sink, NULL), 0);
+	ck_assert_int_eq(syslog_ops.publish(stage.sink, false, NULL), 0);
 }
 
 static uint64_t number_after(const char *text, const char *name)
