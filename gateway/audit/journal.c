@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -115,8 +117,30 @@ static void journal_stored(bool is_all, void *arg)
 
 static void journal_lost(const char *words, bool is_late, void *arg);
 
+/* The names of new files are in it. */
+static int journal_store_folder(const char *path, struct err *why)
+{
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) < 0)
+		return err_errno(why, errno, "%s cannot be written to the disk", path);
+	return 0;
+}
+
+static int journal_store_folders(const struct gateway_config *config, struct err *why)
+{
+	const char *slash = strrchr(config->audit_path, '/');
+	auto_free char *folder =
+		slash ? mem_strndup(config->audit_path, (size_t)(slash - config->audit_path) + 1)
+		      : mem_strdup(".");
+	int r = journal_store_folder(folder, why);
+
+	return r < 0 ? r : journal_store_folder(config->audit_dir, why);
+}
+
 /* With `durable strict` a run without a log on a disk does not begin. */
-static int journal_prepare(struct journal *journal, struct err *why)
+static int journal_prepare(struct journal *journal, const struct gateway_config *config,
+			   struct err *why)
 {
 	int fds[DISK_FILES_MAX], r = durable_prepare(journal->durable, why);
 	size_t count = journal_files(true, fds, journal);
@@ -127,6 +151,8 @@ static int journal_prepare(struct journal *journal, struct err *why)
 		if (fsync(fds[i]) < 0)
 			r = err_errno(why, errno, "the audit log cannot be written to the disk");
 	}
+	if (r == 0)
+		r = journal_store_folders(config, why);
 	return r < 0 ? err_prefix(why, r, "the policy says `durable strict`") : 0;
 }
 
@@ -159,7 +185,7 @@ struct journal *journal_new(struct loop *loop, const struct gateway_config *conf
 			return NULL;
 		}
 	}
-	if (!journal->is_strict || journal_prepare(journal, why) == 0)
+	if (!journal->is_strict || journal_prepare(journal, config, why) == 0)
 		return journal;
 	journal_close(journal);
 	return NULL;

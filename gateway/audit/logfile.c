@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -126,12 +127,14 @@ int logfile_reopen(struct logfile *self, struct err *why)
 int logfile_append(struct logfile *self, const char *bytes, size_t len, const struct chain *next,
 		   struct err *why)
 {
+	struct chain end = *next;
 	int r = fd_write_all(self->fd, bytes, len);
 
+	memcpy(end.boot, self->boot, sizeof(end.boot));
 	if (r == 0)
-		r = chain_head_write(self->head_fd, next);
+		r = chain_head_write(self->head_fd, &end);
 	if (r == 0) {
-		self->chain = *next;
+		self->chain = end;
 		return 0;
 	}
 	/* Truncates to the last whole record. If that fails too, the file ends in a partial record,
@@ -156,14 +159,16 @@ static int logfile_take_over(struct logfile *self, off_t size, struct err *why)
 			 "follow",
 	};
 	char members[CHAIN_MEMBERS_MAX], line[CHAIN_LINE_MAX];
-	struct stat head;
-	struct chain next;
-	int r = resume_after_loss(self->fd, self->head_fd, size, &self->chain, &gap.lost, why);
+	struct stat info;
+	struct chain head, next;
+	int r = chain_head_read(self->head_fd, &head);
 
+	if (r == 0)
+		r = resume_after_loss(self->fd, &head, size, &self->chain, &gap.lost, why);
 	if (r < 0)
 		return r;
-	if (fstat(self->head_fd, &head) == 0)
-		gap.since_us = (int64_t)head.st_mtim.tv_sec * 1000000;
+	if (fstat(self->head_fd, &info) == 0)
+		gap.since_us = (int64_t)info.st_mtim.tv_sec * 1000000;
 	record_stamp(&record);
 	ssize_t len = record_members(&record, members, sizeof(members));
 
@@ -172,7 +177,10 @@ static int logfile_take_over(struct logfile *self, off_t size, struct err *why)
 		len = chain_seal(&next, members, (size_t)len, line);
 	if (len < 0)
 		return err_set(why, (int)len, "an audit record cannot be formatted");
-	return logfile_append(self, line, (size_t)len, &next, why);
+	r = logfile_append(self, line, (size_t)len, &next, why);
+	if (r < 0)
+		(void)chain_head_write(self->head_fd, &head); /* so that it is found again */
+	return r;
 }
 
 /* Finds the position of the chain: another run may have appended. */
@@ -180,15 +188,17 @@ static int logfile_resume(struct logfile *self, struct err *why)
 {
 	off_t size = lseek(self->fd, 0, SEEK_END); /* costs half as much as fstat(2) */
 	struct err found = { 0 };
+	struct chain now;
 	int r = 0;
 
 	if (size < 0)
 		return err_errno(why, errno, "cannot read the attributes of %s", self->path);
 	if (!self->has_resumed) {
+		chain_stamp(&now);
+		memcpy(self->boot, now.boot, sizeof(self->boot));
 		r = resume_first(self->fd, self->head_fd, size, &self->chain, &found);
 		if (r == -EBADMSG && logfile_take_over(self, size, NULL) == 0)
 			r = 0;
-		chain_stamp(&self->chain);
 	}
 	if (self->has_resumed && size != self->chain.size)
 		r = resume_again(self->fd, self->head_fd, size, &self->chain, &found);

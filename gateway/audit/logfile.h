@@ -12,7 +12,8 @@ struct err;
 struct logfile {
 	char *path;
 	int fd, head_fd;
-	struct chain chain; /* its position, while it is locked */
+	struct chain chain;        /* its position, while it is locked */
+	char boot[CHAIN_BOOT_MAX]; /* the present one, for its head */
 	bool is_locked;
 	bool has_resumed; /* its last record was checked once */
 };

@@ -209,6 +209,7 @@ static int prune_replace(struct prune *prune, struct logfile *log, int fd, const
 	if (r < 0)
 		return r;
 	next.size -= prune->cut;
+	memcpy(next.boot, log->boot, sizeof(next.boot));
 	r = chain_head_write(log->head_fd, &next);
 	return r < 0 ? err_errno(why, -r, "cannot write %s.head; the next run does", log->path) : 0;
 }

@@ -152,20 +152,20 @@ static void resume_follow(const char *tail, size_t len, struct chain *chain)
 	}
 }
 
-int resume_after_loss(int fd, int head_fd, off_t size, struct chain *ret, uint64_t *ret_lost,
-		      struct err *why)
+int resume_after_loss(int fd, const struct chain *head, off_t size, struct chain *ret,
+		      uint64_t *ret_lost, struct err *why)
 {
-	struct chain head, chain;
-	int r = chain_head_read(head_fd, &head);
+	struct chain chain;
 
-	if (r < 0 || !chain_is_of_other_boot(&head))
+	if (!chain_is_of_other_boot(head))
 		return err_set(why, -EBADMSG, "its head does not fit it");
-	off_t from = head.size < size ? head.size : size;
+	off_t from = head->size < size ? head->size : size;
 
 	from = from > RECENT_MAX ? from - RECENT_MAX : 0;
 	auto_free char *tail = mem_new((size_t)(size - from) + 1);
 
-	r = resume_read(fd, tail, (size_t)(size - from), from, why);
+	int r = resume_read(fd, tail, (size_t)(size - from), from, why);
+
 	if (r < 0)
 		return r;
 	const char *line = from == 0 ? tail : memchr(tail, '\n', (size_t)(size - from));
@@ -178,7 +178,7 @@ int resume_after_loss(int fd, int head_fd, off_t size, struct chain *ret, uint64
 		return err_set(why, -EBADMSG, "its last part is damaged");
 	if (ftruncate(fd, chain.size) < 0)
 		return err_errno(why, errno, "its incomplete end cannot be removed");
-	*ret_lost = head.seq > chain.seq ? head.seq - chain.seq : 1; /* or more */
+	*ret_lost = head->seq > chain.seq ? head->seq - chain.seq : 1; /* or more */
 	*ret = chain;
 	return 0;
 }

@@ -15,7 +15,7 @@ int resume_first(int fd, int head_fd, off_t size, struct chain *ret, struct err 
 /* As resume_first(), for a log that the machine has not written to the disk before it was started
  * again: cuts it to its last whole record. *@ret_lost: the number of records that its head counts
  * and that are gone, at least 1. -EBADMSG: it was not that. */
-int resume_after_loss(int fd, int head_fd, off_t size, struct chain *ret, uint64_t *ret_lost,
-		      struct err *why);
+int resume_after_loss(int fd, const struct chain *head, off_t size, struct chain *ret,
+		      uint64_t *ret_lost, struct err *why);
 /* Later: another process has appended since @chain, and its head is trusted up to its size. */
 int resume_again(int fd, int head_fd, off_t size, struct chain *chain, struct err *why);

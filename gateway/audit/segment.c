@@ -124,8 +124,7 @@ int segment_create(struct segment *self, const char *dir, const char *key, const
 
 	*self = (struct segment){ .fd = -1 };
 	chain_begin(&self->merged);
-	chain_begin(&self->log);
-	chain_begin(&self->end);
+	self->log = self->end = self->merged;
 	if (strchr(run, '/') || strlen(run) >= SEGMENT_RUN_MAX)
 		return err_set(why, -EINVAL, "%s cannot be the name of a run", run);
 	int r = segment_check_dir(dir, why);
