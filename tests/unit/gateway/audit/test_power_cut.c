@@ -3,8 +3,10 @@
 #include "tests/unit/gateway/fixture.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -132,6 +134,39 @@ START_TEST(the_log_goes_on_and_shows_what_is_missing)
 }
 END_TEST
 
+/* The disk is full: the log is not continued without the record of its gap. */
+START_TEST(a_gap_that_cannot_be_written_is_found_again)
+{
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+	struct err why = { 0 };
+
+	fixture_prepare("allow **.test");
+	fixture_start();
+	ask();
+	gateway_free(fixture.gw);
+	gateway_client_free(fixture.client);
+	auto_free char *head = mem_printf("%s.head", fixture.audit);
+
+	read_bytes(head);
+	write_bytes(head);
+	read_bytes(fixture.audit);
+	cut_at_a_line();
+	limit.rlim_cur = len + 10;
+	write_bytes(fixture.audit);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	ck_assert_ptr_null(gateway_new(fixture.loop, &fixture.config, &why));
+	limit.rlim_cur = RLIM_INFINITY;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	fixture_start();
+	fixture_settle();
+	auto_free char *gap = fixture_record("gap");
+
+	ck_assert_ptr_nonnull(strstr(gap, "\"lost\":2,"));
+	fixture_close();
+}
+END_TEST
+
 /* Without a start of the machine in between, somebody has cut it. */
 START_TEST(the_same_without_a_stop_is_refused)
 {
@@ -234,6 +269,7 @@ Suite *suite_power_cut(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, the_log_goes_on_and_shows_what_is_missing, 0,
 			    sizeof(losses) / sizeof(losses[0]));
+	tcase_add_test(tcase, a_gap_that_cannot_be_written_is_found_again);
 	tcase_add_test(tcase, the_same_without_a_stop_is_refused);
 	tcase_add_loop_test(tcase, a_segment_gives_what_it_has, 0,
 			    sizeof(segment_losses) / sizeof(segment_losses[0]));
