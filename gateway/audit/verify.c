@@ -30,7 +30,7 @@ struct verify {
 	const char *path;
 	struct chain chain; /* position of the reader */
 	struct chain head;  /* from the head file */
-	uint64_t line;
+	uint64_t line, gaps;
 	bool has_head;
 	bool has_passed; /* the record that the head names was read */
 	/* Of a log that was pruned: the hash of the last record that was removed, "": none; and the
@@ -90,6 +90,14 @@ static bool verify_tells(const struct verify *v, const char *line, size_t len)
 	return memmem(line, len, event, sizeof(event) - 1) && memmem(line, len, digest, (size_t)n);
 }
 
+/* Does @line say that records are missing? */
+static bool verify_is_gap(const char *line, size_t len)
+{
+	static const char event[] = ",\"event\":\"gap\","; /* quotes in texts are escaped */
+
+	return memmem(line, len, event, sizeof(event) - 1) != NULL;
+}
+
 /* The size in the head is that of the longer file, if a process that pruned it was killed. */
 static int verify_line(struct verify *v, const char *line, size_t len, struct err *why)
 {
@@ -103,6 +111,7 @@ static int verify_line(struct verify *v, const char *line, size_t len, struct er
 		r = proof_record(&v->proof, line, len, &v->chain, prev, why);
 	if (r < 0)
 		return err_prefix(why, r, "%s:%" PRIu64, v->path, v->line);
+	v->gaps += verify_is_gap(line, len);
 	v->is_told = v->is_told || (v->removed[0] && verify_tells(v, line, len));
 	if (!v->has_head || v->chain.seq != v->head.seq)
 		return 0;
@@ -203,6 +212,9 @@ static int verify_head(const struct verify *v, struct err *why)
 			      "%" PRIu64 " records are not counted in the head: their writer died "
 			      "before it updated the head",
 			      v->chain.seq - v->head.seq);
+	else if (v->gaps > 0)
+		(void)err_set(why, 0, "%" PRIu64 " records `gap` say that others are missing",
+			      v->gaps);
 	return 0;
 }
 

@@ -130,6 +130,9 @@ START_TEST(the_log_goes_on_and_shows_what_is_missing)
 		ck_assert_ptr_nonnull(strstr(gap, "\"cause\":\"the machine stopped before"));
 	}
 	ck_assert_uint_eq(fixture_count_records("gap", NULL), losses[_i].lost > 0);
+	ck_assert_int_eq(
+		gateway_audit_verify(fixture.audit, fixture.segments, NULL, &records, &why), 0);
+	ck_assert_int_eq(strstr(why.text, "1 records `gap` say") != NULL, losses[_i].lost > 0);
 	fixture_close();
 }
 END_TEST
