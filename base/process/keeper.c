@@ -103,7 +103,7 @@ void keeper_end(struct keeper *keeper)
 {
 	if (keeper->socket < 0)
 		return;
-	/* At the end of the stream it would pay what is owed. */
+	/* At the end of the stream it would restore the terminal. */
 	(void)kill(keeper->pid, SIGKILL);
 	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
