@@ -17,6 +17,8 @@
 #include "base/mem.h"
 #include "base/process/child.h"
 #include "base/text.h"
+#include "cli/cli.h"
+#include "cli/view/reach.h"
 #include "cli/view/trusted.h"
 
 extern char **environ;
@@ -32,9 +34,12 @@ struct tool {
 
 char *tool_find(const char *name, struct err *why)
 {
-	auto_free char *cwd = realpath(".", NULL), *path = trusted_path(cwd);
-	char *found = trusted_find(path, name, cwd);
+	auto_free char *state = cli_state_dir(), *cwd = realpath(".", NULL);
+	struct reach *reach = reach_open(state, NULL);
+	auto_free char *path = trusted_path(cwd, reach);
+	char *found = trusted_find(path, name, cwd, reach);
 
+	reach_close(reach);
 	if (!found)
 		err_write(why, "%s is not installed, or not in a folder of PATH", name);
 	return found;
