@@ -138,7 +138,7 @@ def counter(world):
         return re.sub(r"denied in \S+", "", screen.text())
 
     held, said = still(), world.work / "said"
-    end = int(said.read_text()) + 10
+    end = int(until(said.read_text, SECONDS, "the command does not go on")) + 10
     until(lambda: int(said.read_text() or 0) >= end, SECONDS, "the command does not go on")
     assert still() == held, "the command writes under the question"
     must_be_answered(screen)
