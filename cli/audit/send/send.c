@@ -129,12 +129,14 @@ static void send_turn(void *arg);
 
 static void send_failed(struct send *self, const struct err *why)
 {
-	if (self->failures++ == 0 || self->is_once) {
+	bool is_over = self->is_once && self->failures + 1 == SEND_TRIES;
+
+	if (self->failures++ == 0 || is_over) {
 		auto_free char *shown = text_visible_once(why->text);
 
 		(void)cli_fail(0, "%s: %s; the log keeps what was not sent", self->to, shown);
 	}
-	if (self->is_once && self->failures == SEND_TRIES) {
+	if (is_over) {
 		self->status = CLI_ERROR;
 		loop_stop(self->loop);
 		return;
