@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/report/run_denials.h"
 #include "cli/report/run_lock.h"
+#include "cli/report/run_mask.h"
 #include "cli/report/run_summary.h"
 #include "gateway/gateway_tools.h"
 #include "policies/policies_gate.h"
@@ -18,9 +19,11 @@
 #define FILE_MODE 0644 /* a service collects it as another user */
 
 /* As the value of an attribute. */
-static void put_text(FILE *out, const char *text)
+static void put_text(FILE *out, const char *raw)
 {
-	for (; *text; text++) {
+	auto_free char *masked = run_mask(raw);
+
+	for (const char *text = masked; *text; text++) {
 		if (*text < 0x20 || *text > 0x7e || strchr("&<>\"'", *text))
 			(void)fprintf(out, "&#%d;", *text >= 0x20 && *text <= 0x7e ? *text : '?');
 		else

