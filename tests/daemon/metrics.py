@@ -3,6 +3,7 @@
 
 usage: metrics.py SALLYPORT CASE"""
 import collections
+import json
 import pathlib
 import re
 import socket
@@ -13,7 +14,9 @@ import threading
 
 from daemon import LONG, Gate, main, ping, tunnel, until
 
-MANUAL = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/man/sallyport.1"
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+DASHBOARD = TOP / "integrations/grafana/sallyport.json"
+MANUAL = TOP / "docs/man/sallyport.1"
 NAME = "[a-zA-Z_:][a-zA-Z0-9_:]*"
 LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"'
 SAMPLE = re.compile(rf"({NAME})(?:\{{({LABEL}(?:,{LABEL})*)\}})? (\d+(?:\.\d+)?)")
@@ -142,8 +145,25 @@ def counts(world):
 
     section = re.search(r"^\.Sh METRICS\n(.*?)^\.Sh ", MANUAL.read_text(), re.M | re.S)[1]
     assert sorted(re.findall(r"^\.It Li (sallyport_\w+)", section, re.M)) == sorted(kinds), "sallyport(1), METRICS"
+    dashboard_shows(samples, kinds)
     tunnel_is_counted(world, place, watched)
     assert daemon.end() == 0, daemon.text("err")
+
+
+def dashboard_shows(samples, kinds):
+    """Every metric has its place in the dashboard for Grafana, which names no other, and no label or event that there is not."""
+    shown = set()
+    for panel in json.loads(DASHBOARD.read_text())["panels"]:
+        for target in panel["targets"]:
+            name, given, by = re.search(rf"(sallyport_\w+){{([^}}]*)}}", target["expr"])[1], target["expr"], re.search(r"by \(([^)]*)\)", target["expr"])
+            base = re.sub("_bucket$", "", name) if kinds.get(name) is None else name
+            labels = {label for (of, pairs) in samples for label, _ in pairs if of == name} | {"instance"}
+            used = set(re.findall(r"(\w+)=~?\"", given)) | set(by[1].split(", ") if by else ()) | set(re.findall(r"{{(\w+)}}", target.get("legendFormat", "")))
+            assert base in kinds and used <= labels, (target, labels)
+            shown.add(base)
+    assert shown == set(kinds) - {"sallyport_workers"}, set(kinds) ^ shown
+    for event in re.findall(r'event=\\"(\w+)', DASHBOARD.read_text()):
+        assert f".Li {event}\n" in (TOP / "docs/man/sallyport-audit.1").read_text(), event
 
 
 def tunnel_is_counted(world, place, watched):
