@@ -171,7 +171,7 @@ static int ledger_list(const struct options *options, const struct ledger_kind *
 	for (size_t i = 0; !is_json && i < json_array_size(all); i++)
 		kind->print(json_array_get(all, i));
 	json_decref(all);
-	return fflush(stdout) == EOF ? cli_fail(CLI_ERROR, "cannot write the list") : status;
+	return status;
 }
 
 int cli_approve_list(const struct options *options)

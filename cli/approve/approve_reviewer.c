@@ -75,9 +75,7 @@ static int print_all(const char *dir, bool is_json)
 		(void)puts("no reviewer has been compared with people yet");
 	}
 	json_decref(sheets);
-	if (r < 0)
-		return cli_fail(CLI_ERROR, "%s", why.text);
-	return fflush(stdout) == EOF ? cli_fail(CLI_ERROR, "cannot write the list") : CLI_OK;
+	return r < 0 ? cli_fail(CLI_ERROR, "%s", why.text) : CLI_OK;
 }
 
 int cli_approve_reviewer(const struct options *options)

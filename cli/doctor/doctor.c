@@ -194,8 +194,6 @@ static int finish(const struct trial *trial, const struct options *options, cons
 	} else {
 		print_finding(trial, finding);
 	}
-	if (fflush(stdout) != 0)
-		return cli_fail(CLI_ERROR, "cannot write the result: %s", strerror(errno));
 	if (trial->status != 0)
 		return trial->status == CLI_NO_SANDBOX ? CLI_NO_SANDBOX : CLI_ERROR;
 	return json_is_true(json_object_get(finding, "holds")) ? CLI_OK : CLI_DENIED;

@@ -53,7 +53,7 @@ static int reply(json_t *decision)
 			  putchar('\n') != EOF && fflush(stdout) == 0;
 
 	json_decref(answer);
-	return is_written ? CLI_OK : cli_fail(CLI_USAGE, "the hook's answer cannot be written");
+	return is_written ? CLI_OK : CLI_USAGE; /* main() has the message */
 }
 
 static int deny(const char *why)

@@ -1,5 +1,6 @@
 #include "cli/run/run_options.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,11 @@ static int set_json(struct run_options *options, const char *value)
 
 	if (value && text_to_u64(value, strlen(value), 1 << 20, &fd) < 0)
 		return wrong(options, "--json", value, "a descriptor number");
+	/* Now, because a file that is opened later may have this number. */
+	int flags = fcntl((int)fd, F_GETFL);
+
+	if (value && (flags < 0 || (flags & O_ACCMODE) == O_RDONLY))
+		return wrong(options, "--json", value, "a descriptor that is open for writing");
 	options->json_fd = (int)fd;
 	return 0;
 }

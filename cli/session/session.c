@@ -264,8 +264,6 @@ int cli_session_list(const struct options *options)
 	for (size_t i = 0; !is_json && i < json_array_size(all); i++)
 		print_line(json_array_get(all, i));
 	json_decref(all);
-	if (fflush(stdout) == EOF)
-		return cli_fail(CLI_ERROR, "cannot write the list");
 	return status;
 }
 

@@ -25,6 +25,8 @@ WRONG = [
      "external:network or danger-full-access, not `none`", "run"),
     (["run", "--no-tty"], 2, "COMMAND is missing", "run"),
     (["run", "--env", "1=2", "true"], 2, "--env: `1=2` is not NAME or NAME=VALUE", "run"),
+    (["run", "--json=x", "--", "true"], 2, "--json: `x` is not a descriptor number", "run"),
+    (["run", "--json=99", "--", "true"], 2, "--json: `99` is not a descriptor that is open for writing", "run"),
     (["help", "policy", "dif"], 2, "there is no step `dif`; did you mean diff?", "policy"),
     (["run", "--join", "a", "--webhook-key", "x", "true"], 2, "--join and --webhook cannot be given together; the session has this option: see "
      "`sallyport session start --help`", "run"),
@@ -98,14 +100,31 @@ def lines_that_are_no_answers(sallyport, home):
     return [(event["event"], event["ok"], event["code"]) for event in said]
 
 
+# Output that cannot be written: (words, exit status). A hook denies by 2.
+LOST = [(["--version"], 3), (["help"], 3), (["approve", "list"], 3), (["session", "list"], 3),
+        (["policy", "explain", "a.test", "--default", "allow"], 3), (["policy", "explain", "a.test"], 2), (["run", "--dry-run", "--", "true"], 3),
+        (["init", "--agent", "claude"], 3), (["hook", "claude"], 2)]
+
+
+def closed(sallyport, home):
+    """Descriptors 0 to 2 are closed: no file of the run becomes one of them."""
+    work = f"{home}/work"
+    os.mkdir(work)
+    script = 'exec "$@" <&- >&- 2>&-'
+    done = subprocess.run(["sh", "-c", script, "sh", sallyport, "run", "--audit", f"{home}/log", "--", "sh", "-c", "echo said; touch made"], cwd=work,
+                          env={"HOME": home, "XDG_RUNTIME_DIR": home, "PATH": "/usr/bin:/bin"}, timeout=60, check=False)
+    verified = subprocess.run([sallyport, "audit", "verify", f"{home}/log"], capture_output=True, text=True, timeout=60, check=False)
+    return [done.returncode, os.path.exists(f"{work}/made"), verified.returncode]
+
+
 def main():
     sallyport, failed = os.path.abspath(sys.argv[1]), 0
     with tempfile.TemporaryDirectory() as home:
         with open(f"{home}/--policy", "w", encoding="utf-8") as file:
             file.write("version 1\n")
 
-        def run(words):
-            return subprocess.run([sallyport, *words], capture_output=True, text=True, timeout=60, cwd=home, stdin=subprocess.DEVNULL,
+        def run(words, stdout=subprocess.PIPE):
+            return subprocess.run([sallyport, *words], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60, cwd=home, stdin=subprocess.DEVNULL,
                                   env={"HOME": home, "XDG_RUNTIME_DIR": home, "PATH": "/usr/bin:/bin"})
 
         for words, status, error, command in WRONG:
@@ -118,6 +137,16 @@ def main():
             if done.returncode != status or not done.stdout.startswith(begin) or done.stderr:
                 print(f"{words}: {done}")
                 failed += 1
+        for words, status in LOST:
+            with open("/dev/full", "wb") as full:
+                done = run(words, stdout=full)
+            if done.returncode != status or "cannot write" not in done.stderr:
+                print(f"{words}: {done}")
+                failed += 1
+        result = closed(sallyport, home)
+        if result != [0, True, 0]:
+            print("closed:", result)
+            failed += 1
         codes = lines_that_are_no_answers(sallyport, home)
         if codes != [("answered", False, "not_sent")] * 3:
             print(codes)
@@ -126,7 +155,7 @@ def main():
         if done.returncode != 2 or "sallyport: there is no command `polciy`; did you mean policy?" not in done.stderr:
             print(done)
             failed += 1
-    print(f"{len(WRONG) + len(RIGHT) + 2 - failed} passed, {failed} failed, 0 skipped")
+    print(f"{len(WRONG) + len(RIGHT) + len(LOST) + 3 - failed} passed, {failed} failed, 0 skipped")
     return failed > 0
 
 
