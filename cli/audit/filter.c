@@ -1,13 +1,13 @@
 #include "cli/audit/filter.h"
 
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/user.h"
 #include "cli/audit/selection.h"
 #include "cli/audit/store/store.h"
 #include "cli/cli.h"
@@ -41,10 +41,10 @@ static int take_user(struct store_filter *ret, const struct options *options)
 
 	if (!user)
 		return CLI_OK;
-	const struct passwd *known = getpwnam(user);
+	struct user known;
 
-	if (known)
-		number = known->pw_uid;
+	if (user_find_named(user, &known))
+		number = known.uid;
 	else if (text_to_u64(user, strlen(user), UINT32_MAX, &number) < 0) {
 		auto_free char *shown = text_visible_dup(user);
 

@@ -1,11 +1,11 @@
 #include <dirent.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/user.h"
 #include "cli/cli.h"
 #include "cli/view/run_places.h"
 #include "cli/run/run_policy.h"
@@ -34,13 +34,13 @@ static void add_home(char ***homes, const char *given)
 static char **find_homes(void)
 {
 	static const char folder[] = "/home";
-	const struct passwd *user = getpwuid(geteuid());
+	struct user user;
 	char **homes = NULL;
 	const struct dirent *entry;
 
 	add_home(&homes, getenv("HOME"));
-	if (user)
-		add_home(&homes, user->pw_dir);
+	if (user_find(geteuid(), &user))
+		add_home(&homes, user.home);
 	if (geteuid() != 0)
 		return homes;
 	add_home(&homes, "/root");

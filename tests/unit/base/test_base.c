@@ -20,6 +20,7 @@ int main(void)
 	suite_add_tcase(suite, test_replace());
 	suite_add_tcase(suite, test_sign());
 	suite_add_tcase(suite, test_text());
+	suite_add_tcase(suite, test_user());
 	suite_add_tcase(suite, test_watch());
 	suite_add_tcase(suite, test_toml());
 	suite_add_tcase(suite, head_cases());

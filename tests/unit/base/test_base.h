@@ -14,6 +14,7 @@ TCase *test_local(void);
 TCase *test_replace(void);
 TCase *test_sign(void);
 TCase *test_text(void);
+TCase *test_user(void);
 TCase *test_watch(void);
 TCase *test_log(void);
 TCase *test_toml(void);
