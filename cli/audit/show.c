@@ -37,14 +37,14 @@ struct show {
 	unsigned int count;
 };
 
-/* "RUN.NUMBER". */
+/* "RUN.NUMBER", or ".NUMBER": records of the log itself, such as a checkpoint, have no run. */
 static bool read_id(struct show *show)
 {
 	const char *dot = strrchr(show->id, '.');
 
-	return dot && dot > show->id && (size_t)(dot - show->id) < sizeof(show->run) &&
+	return dot && (size_t)(dot - show->id) < sizeof(show->run) &&
 	       text_to_u64(dot + 1, strlen(dot + 1), INT64_MAX, &show->seq) == 0 && show->seq > 0 &&
-	       snprintf(show->run, sizeof(show->run), "%.*s", (int)(dot - show->id), show->id) > 0;
+	       snprintf(show->run, sizeof(show->run), "%.*s", (int)(dot - show->id), show->id) >= 0;
 }
 
 static int show_each(const struct gateway_logged *record, enum store_verdict verdict, void *arg)
@@ -62,7 +62,8 @@ static int show_each(const struct gateway_logged *record, enum store_verdict ver
 static int show_ask(struct store *store, FILE *out, void *arg, struct err *why)
 {
 	struct show *show = arg;
-	const struct store_filter filter = { .run = show->run, .seq = show->seq };
+	const struct store_filter filter = { .run = show->run[0] ? show->run : NULL,
+					     .seq = show->seq };
 
 	show->store = store;
 	show->out = out;
@@ -180,7 +181,7 @@ static void put_change(FILE *out, const struct gateway_logged *record, enum poli
 	}
 	auto_free char *line = is_allowed
 				       ? mem_printf("deny %s", policy_destination_text(&dst, text))
-				       : policy_reason_line(reason, &dst);
+				       : policy_reason_line(reason, &dst, record->rule);
 
 	if (line)
 		(void)fprintf(out, "To %s it, add to a policy file: %s\n",
@@ -289,8 +290,8 @@ static int put_why(const struct show *show, const struct gateway_logged *record,
 		auto_free char *event = text_visible_dup(record->event);
 
 		return err_set(why, -ENOENT,
-			       "record %s is a `%s` and decides nothing; see `sallyport audit show "
-			       "%s`",
+			       "record %s has the event %s, which decides nothing; see `sallyport "
+			       "audit show %s`",
 			       show->id, event, show->id);
 	}
 	put_decision(show->out, record, object);

@@ -156,8 +156,9 @@ def a_record_is_shown_whole(stage):
     shown = stage.ask("show", made)
     for name, value in entry.items():
         assert f"{name:12} {value}\n" in shown, (name, shown)
+    expect(stage.ask("show", f".{entry['seq']}"), shown)  # as the id of a checkpoint, which has no run
     assert made in stage.ask("query", "--limit", "200"), made
-    for wrong, status in (("1", 2), (".1", 2), ("x.y", 2), (f"{entry['run']}.0", 2), (f"{entry['run']}.999999", 3), ("zzzzzz.1", 3)):
+    for wrong, status in (("1", 2), (".", 2), (".0", 2), (".999999", 3), ("x.y", 2), (f"{entry['run']}.0", 2), (f"{entry['run']}.999999", 3), ("zzzzzz.1", 3)):
         expect(stage.run("audit", "show", wrong).returncode, status)
 
 
