@@ -40,6 +40,8 @@ static void turn_tick(void *arg)
 		return;
 	self->is_stale = true;
 	loop_timer_start(self->loop, &self->tick, TTY_TICK_MS, turn_tick, self);
+	if (self->view == TTY_VIEW_LIST)
+		return tty_turn_next(self); /* the time that is left is read with the questions */
 	tty_turn_refresh(self);
 	tty_hold_flush(self);
 }

@@ -266,6 +266,18 @@ START_TEST(list_keeps_its_numbers)
 }
 END_TEST
 
+/* Nothing happens but that time passes. */
+START_TEST(list_counts_down)
+{
+	ask_many(6);
+	screen_until_open();
+	for (size_t i = 0; i < screen.gw.question_count; i++)
+		screen.gw.questions[i].left_ms = 100000;
+	loop_advance(screen.gw.loop, TTY_TICK_MS);
+	ck_assert_ptr_nonnull(strstr(screen_look(), "3 domains; denied from 1m40s on"));
+}
+END_TEST
+
 START_TEST(list_that_empties)
 {
 	ask_many(5);
@@ -343,6 +355,7 @@ Suite *suite_tty_list(void)
 	tcase_add_test(tcase, list_on_demand);
 	tcase_add_test(tcase, list_takes_the_place_of_a_fresh_question);
 	tcase_add_test(tcase, list_keeps_its_numbers);
+	tcase_add_test(tcase, list_counts_down);
 	tcase_add_test(tcase, list_that_empties);
 	tcase_add_test(tcase, answer_that_fails_in_a_list);
 	tcase_add_test(tcase, long_list);
