@@ -73,8 +73,9 @@ bool policy_host_is_known(const char *host);
 bool policy_is_configured(const struct policy *policy, const struct policy_destination *dst);
 
 /* The policy line that would allow @dst after a denial for @reason; NULL: no line would by itself.
- * Returned owned. */
-char *policy_reason_line(enum policy_reason reason, const struct policy_destination *dst);
+ * @rule: that decided; NULL or "": none. Returned owned. */
+char *policy_reason_line(enum policy_reason reason, const struct policy_destination *dst,
+			 const char *rule);
 /* Appends `answer allow|deny TEXT # PROVENANCE` to @path (created 0600, folder 0700), with lock,
  * fsync and rename. @text: "tcp://example.org:22 for 1h". A line that exists is not added again;
  * one with `for` replaces one with the same text. Symbolic links, and files that others may write,

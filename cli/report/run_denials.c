@@ -42,7 +42,7 @@ static char *head_of(const struct gateway_trip *trip)
 
 static char *remedy_of(const struct gateway_trip *trip, const struct run_summary *summary)
 {
-	auto_free char *line = policy_reason_line(trip->last_denial, &trip->dst);
+	auto_free char *line = policy_reason_line(trip->last_denial, &trip->dst, trip->rule);
 	auto_free char *file = summary->policy_path ? text_visible_dup(summary->policy_path) : NULL;
 	const char *next = policy_reason_next(trip->last_denial);
 

@@ -180,7 +180,7 @@ static void add_visible(json_t *object, const char *key, const char *text)
 static void add_denial(json_t *object, const struct gateway_trip *trip,
 		       const struct run_summary *summary)
 {
-	auto_free char *line = policy_reason_line(trip->last_denial, &trip->dst);
+	auto_free char *line = policy_reason_line(trip->last_denial, &trip->dst, trip->rule);
 	auto_free char *near = run_denials_near(trip, summary);
 
 	add_visible(object, "program", trip->program);

@@ -76,7 +76,8 @@ const char *policy_reason_next(enum policy_reason reason)
 	return reasons[reason_known(reason)].next;
 }
 
-char *policy_reason_line(enum policy_reason reason, const struct policy_destination *dst)
+char *policy_reason_line(enum policy_reason reason, const struct policy_destination *dst,
+			 const char *rule)
 {
 	static const enum policy_reason open[] = { POLICY_DEFAULT_DENY, POLICY_NO_APPROVER,
 						   POLICY_PROMPT_TIMEOUT, POLICY_APPROVER_GONE,
@@ -84,8 +85,9 @@ char *policy_reason_line(enum policy_reason reason, const struct policy_destinat
 	char text[POLICY_DESTINATION_TEXT_MAX];
 
 	policy_destination_text(dst, text);
-	for (size_t i = 0; i < ARRAY_SIZE(open); i++)
-		if (reason == open[i])
-			return mem_printf("allow %s", text);
+	for (size_t i = 0; i < ARRAY_SIZE(open); i++) {
+		if (reason == open[i]) /* a rule that asked takes precedence over an allow */
+			return rule && rule[0] ? NULL : mem_printf("allow %s", text);
+	}
 	return reason == POLICY_PRIVATE_ADDRESS ? mem_printf("allow %s private", text) : NULL;
 }

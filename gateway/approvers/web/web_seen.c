@@ -140,7 +140,7 @@ static json_t *seen_json(const struct web_event *event, uint64_t number)
 					  json_boolean(policy_reason_is_failure(event->reason)));
 	}
 	auto_free char *line = event->dst.host[0] != '\0' && event->action == POLICY_DENY
-				       ? policy_reason_line(event->reason, &event->dst)
+				       ? policy_reason_line(event->reason, &event->dst, event->rule)
 				       : NULL;
 
 	seen_text(object, "line", line ? line : "");

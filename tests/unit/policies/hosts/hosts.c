@@ -278,15 +278,18 @@ END_TEST
 /* What would allow a.test; NULL: no line of its own. */
 static const struct {
 	enum policy_reason reason;
-	const char *line;
+	const char *rule, *line;
 } lines[] = {
-	{ POLICY_DEFAULT_DENY, "allow https://a.test:443" },
-	{ POLICY_PROMPT_TIMEOUT, "allow https://a.test:443" },
-	{ POLICY_PRIVATE_ADDRESS, "allow https://a.test:443 private" },
-	{ POLICY_RULE_DENY, NULL },
-	{ POLICY_OUTSIDE_ONLY, NULL },
-	{ POLICY_METADATA_ADDRESS, NULL },
-	{ POLICY_DENIED_ONCE, NULL },
+	{ POLICY_DEFAULT_DENY, NULL, "allow https://a.test:443" },
+	{ POLICY_PROMPT_TIMEOUT, NULL, "allow https://a.test:443" },
+	{ POLICY_NO_APPROVER, "", "allow https://a.test:443" },
+	{ POLICY_NO_APPROVER, "p:1: ask a.test", NULL },
+	{ POLICY_PRIVATE_ADDRESS, NULL, "allow https://a.test:443 private" },
+	{ POLICY_PRIVATE_ADDRESS, "p:1: allow a.test", "allow https://a.test:443 private" },
+	{ POLICY_RULE_DENY, "p:1: deny a.test", NULL },
+	{ POLICY_OUTSIDE_ONLY, NULL, NULL },
+	{ POLICY_METADATA_ADDRESS, NULL, NULL },
+	{ POLICY_DENIED_ONCE, NULL, NULL },
 };
 
 START_TEST(a_line_would_allow_it)
@@ -294,7 +297,7 @@ START_TEST(a_line_would_allow_it)
 	struct policy_destination dst;
 
 	ck_assert_int_eq(policy_destination_parse("https://a.test", &dst, NULL), 0);
-	auto_free char *line = policy_reason_line(lines[_i].reason, &dst);
+	auto_free char *line = policy_reason_line(lines[_i].reason, &dst, lines[_i].rule);
 
 	ck_assert_pstr_eq(line, lines[_i].line);
 }
