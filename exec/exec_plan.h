@@ -9,6 +9,7 @@
 #include "exec/exec_made.h"
 #include "exec/exec_told.h"
 
+struct err;
 struct exec_limits;
 struct exec_sandbox;
 struct policy_protection;
@@ -19,6 +20,8 @@ struct exec_size {
 
 /* @master, taken: the other end of the command's pty. */
 typedef void (*exec_pty_fn)(int master, void *arg);
+/* 0, or -errno with @why to start nothing. */
+typedef int (*exec_planned_fn)(void *arg, struct err *why);
 
 /* A folder of the gate's own that the command can write, mounted over @path. If @path does not
  * exist, it has to be below EXEC_CACHES, and the tool is told of it by @entry, "NAME=VALUE". Left
@@ -70,11 +73,14 @@ struct exec_plan_config {
 					because their folder is read-only, connects past the gate,
 					and programs */
 	exec_program_fn on_program;  /* for every execve inside */
+	/* Called with exec_process_start()'s @arg when the plan holds, before anything starts. */
+	exec_planned_fn on_planned; /* may be NULL */
 	/* If the command is confined, its sandbox is probed before its program is executed, and
 	 * only if every way out is refused. */
 	exec_probed_fn on_probed;
 	const char *control; /* path of the control socket, for the probe; may be NULL */
 };
 
-/* The plan as text, one line per step, for `sallyport run --dry-run`. Returned owned. */
-char *exec_plan_text(const struct exec_plan_config *config);
+/* The plan as text, one line per step, for `sallyport run --dry-run`. Returned owned. If nothing
+ * would be started, it says why, and *@ret_is_refused is true; NULL is fine. */
+char *exec_plan_text(const struct exec_plan_config *config, bool *ret_is_refused);

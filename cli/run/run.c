@@ -234,8 +234,19 @@ static void note_published(struct run *run)
 	run->gateway->ops->note(run->gateway, GATEWAY_PUBLISHED, NULL, text);
 }
 
+/* What is refused has no command, which could write anything. */
+static int on_planned(void *arg, struct err *why)
+{
+	struct run *run = arg;
+
+	return run_policy_note_reach(&run->options, &run->gate.places, run->gate.view.writable,
+				     why);
+}
+
+/* *@ret_plan: returned owned, instead of a start. */
 static int start_exec(struct run *run, char **ret_plan)
 {
+	bool is_refused = false;
 	struct err why = { 0 };
 	int status = gate_view(&run->gate);
 
@@ -256,6 +267,7 @@ static int start_exec(struct run *run, char **ret_plan)
 	config.caches = caches->list;
 	config.cache_count = caches->count;
 	config.cache_root = run->gate.view.cache_root;
+	config.on_planned = on_planned;
 	config.on_refused = on_refused;
 	config.tells_briefly = true;
 	config.on_probed = run->options.has_no_probe ? NULL : on_probed;
@@ -267,13 +279,11 @@ static int start_exec(struct run *run, char **ret_plan)
 		config.program = (struct exec_program){ run->program.path, run->program.device,
 							run->program.inode };
 	if (ret_plan) {
-		*ret_plan = exec_plan_text(&config);
-		return CLI_OK;
+		*ret_plan = exec_plan_text(&config, &is_refused);
+		return is_refused ? CLI_NO_SANDBOX : CLI_OK;
 	}
-	status = run_policy_note_reach(&run->options, &run->gate.places, run->gate.view.writable);
 	run_observe_begin(&run->options);
-	if (status == CLI_OK)
-		status = run->gateway->ops->begin(run->gateway);
+	status = run->gateway->ops->begin(run->gateway);
 	if (status != CLI_OK)
 		return status;
 	note_published(run);
@@ -406,7 +416,7 @@ static int dry_run(struct run *run)
 	auto_free char *plan = NULL;
 	int status = start_exec(run, &plan);
 
-	if (status == CLI_OK)
+	if (plan)
 		(void)fputs(plan, stdout);
 	return status;
 }

@@ -134,16 +134,13 @@ static int check_reach(const struct run_options *options, const struct run_place
 }
 
 int run_policy_note_reach(const struct run_options *options, const struct run_places *places,
-			  char *const *writable)
+			  char *const *writable, struct err *why)
 {
 	auto_free_list char **paths = reached(options, places, writable);
 	const struct policy_reach reach = { places->state_dir, places->cwd, places->config_dir,
 					    paths, NULL };
-	struct err why = { 0 };
 
-	if (policy_reach_note(&reach, &why) < 0)
-		return cli_fail(CLI_NO_SANDBOX, "%s; nothing was run", why.text);
-	return CLI_OK;
+	return policy_reach_note(&reach, why);
 }
 
 static int check_objection(const struct run_options *options, const struct run_places *places,

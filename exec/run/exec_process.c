@@ -489,8 +489,12 @@ static int start(struct exec_process *process, const struct exec_plan_config *co
 	int r = 0;
 	struct plan *plan = plan_make(config, &r, why);
 
-	if (!plan)
+	if (plan && config->on_planned)
+		r = config->on_planned(process->arg, why);
+	if (!plan || r < 0) {
+		plan_free(plan);
 		return r;
+	}
 	for (size_t i = 0; i < plan->warnings.count; i++) {
 		auto_free char *warning = text_visible_dup(plan->warnings.list[i]);
 

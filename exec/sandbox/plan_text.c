@@ -158,7 +158,7 @@ static void put_environment(FILE *out, const struct plan *plan)
 	}
 }
 
-char *exec_plan_text(const struct exec_plan_config *config)
+char *exec_plan_text(const struct exec_plan_config *config, bool *ret_is_refused)
 {
 	struct err why = { 0 };
 	char *text = NULL;
@@ -188,6 +188,8 @@ char *exec_plan_text(const struct exec_plan_config *config)
 	} else {
 		put(out, "refused", why.text);
 	}
+	if (ret_is_refused)
+		*ret_is_refused = !plan;
 	plan_free(plan);
 	if (fclose(out) != 0)
 		abort();

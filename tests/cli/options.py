@@ -4,6 +4,7 @@
 usage: options.py SALLYPORT"""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -117,6 +118,32 @@ def closed(sallyport, home):
     return [done.returncode, os.path.exists(f"{work}/made"), verified.returncode]
 
 
+def documented(sallyport, home):
+    """Every member of the result is in the manual."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/man/sallyport.1"), encoding="utf-8") as file:
+        section = file.read().partition(".Sh RESULT\n")[2].partition("\n.Sh ")[0]
+    words = set(re.findall(r"\w+", "\n".join(line for line in section.split("\n") if re.match(r"\.(It )?Va ", line))))
+    done = subprocess.run([sallyport, "run", "--json=1", "--fail-on-deny", "--default", "deny", "--", "sh", "-c", "exec 2>&-; curl http://a.test"],
+                          capture_output=True, text=True, timeout=60, cwd=f"{home}/work",
+                          env={"HOME": home, "XDG_RUNTIME_DIR": home, "PATH": "/usr/bin:/bin"}, check=False)
+    result = json.loads(done.stdout.splitlines()[-1])
+    members = {*result, *result["destinations"][0], *result["probe"]}
+    return {"allowed_by", "command_status"} <= members <= words
+
+
+def refused(sallyport, home):
+    """A folder that cannot be writable: nothing runs, so later policies need no trust because of it; --dry-run says the same."""
+    def run(*words):
+        return subprocess.run([sallyport, "run", "--write", "/", *words, "--", "true"], capture_output=True, text=True, timeout=60, cwd=f"{home}/work",
+                              env={"HOME": home, "XDG_RUNTIME_DIR": home, "PATH": "/usr/bin:/bin"}, check=False)
+
+    why, done, dry = "/ cannot be writable: it is the whole file system", run(), run("--dry-run")
+    with open(f"{home}/.local/state/sallyport/reached", encoding="utf-8") as file:
+        reached = [line.split()[-1] for line in file]  # of the run above
+    return [done.returncode, done.stderr, dry.returncode, dry.stdout, reached] == [125, f"sallyport: {why}\n", 125, f"refused    {why}\n",
+                                                                                   [f"{os.path.realpath(home)}/work"]]
+
+
 def main():
     sallyport, failed = os.path.abspath(sys.argv[1]), 0
     with tempfile.TemporaryDirectory() as home:
@@ -147,6 +174,12 @@ def main():
         if result != [0, True, 0]:
             print("closed:", result)
             failed += 1
+        if not refused(sallyport, home):
+            print("refused")
+            failed += 1
+        if not documented(sallyport, home):
+            print("documented")
+            failed += 1
         codes = lines_that_are_no_answers(sallyport, home)
         if codes != [("answered", False, "not_sent")] * 3:
             print(codes)
@@ -155,7 +188,7 @@ def main():
         if done.returncode != 2 or "sallyport: there is no command `polciy`; did you mean policy?" not in done.stderr:
             print(done)
             failed += 1
-    print(f"{len(WRONG) + len(RIGHT) + len(LOST) + 3 - failed} passed, {failed} failed, 0 skipped")
+    print(f"{len(WRONG) + len(RIGHT) + len(LOST) + 5 - failed} passed, {failed} failed, 0 skipped")
     return failed > 0
 
 

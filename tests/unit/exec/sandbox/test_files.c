@@ -138,7 +138,7 @@ START_TEST(shows_them_in_the_plan)
 
 	rig_init(&rig, 0);
 	rig.config.argv = (const char *const[]){ "true", NULL };
-	auto_free char *text = exec_plan_text(&rig.config);
+	auto_free char *text = exec_plan_text(&rig.config, NULL);
 
 	ck_assert_msg(strstr(text, "file       " NODE_FILE "\n"), "%s", text);
 	ck_assert_msg(strstr(text, "env        NODE_OPTIONS=" NODE_OPTION "\n"), "%s", text);

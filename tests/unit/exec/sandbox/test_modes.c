@@ -463,7 +463,7 @@ START_TEST(other_names_are_covered)
 		set_sandbox(&rig, "workspace-write -tmp -tmpdir deny %/secret/key deny @");
 
 	rig.config.argv = (const char *const[]){ "true", NULL };
-	auto_free char *plan = exec_plan_text(&rig.config);
+	auto_free char *plan = exec_plan_text(&rig.config, NULL);
 
 	ck_assert_msg((strstr(plan, warning) != NULL) == is_left, "%s: %s", warning, plan);
 	ck_assert_msg((strstr(plan, "warning") != NULL) == is_left, "%s", plan);
@@ -506,7 +506,7 @@ START_TEST(the_plan_says_it)
 	rig.config.argv = (const char *const[]){ "true", NULL };
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		struct exec_sandbox *sandbox = set_sandbox(&rig, lines[i].sandbox);
-		auto_free char *text = exec_plan_text(&rig.config);
+		auto_free char *text = exec_plan_text(&rig.config, NULL);
 		auto_free char *line = fill_in(&rig, lines[i].line);
 
 		ck_assert_msg(strstr(text, line), "%s is not in %s", line, text);

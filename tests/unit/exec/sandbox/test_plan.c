@@ -114,7 +114,7 @@ START_TEST(plans_the_view)
 	rig.config.read_only =
 		(const char *const[]){ views[_i].read_only ? read_only : NULL, NULL };
 	rig.config.writable = (const char *const[]){ views[_i].writable ? writable : NULL, NULL };
-	auto_free char *text = exec_plan_text(&rig.config);
+	auto_free char *text = exec_plan_text(&rig.config, NULL);
 	auto_free char *lines = lines_about_files(text);
 
 	if (strncmp(want, "refused", 7) == 0) {
@@ -146,7 +146,7 @@ START_TEST(prints_the_plan)
 
 	rig_init(&rig, 0);
 	rig.config.argv = (const char *const[]){ "sh", "-c", "echo \\x1b", NULL };
-	auto_free char *text = exec_plan_text(&rig.config);
+	auto_free char *text = exec_plan_text(&rig.config, NULL);
 
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 		ck_assert_msg(strstr(text, wanted[i]), "%s is not in %s", wanted[i], text);
