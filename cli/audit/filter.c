@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/process/user.h"
 #include "base/text.h"
-#include "base/user.h"
 #include "cli/audit/selection.h"
 #include "cli/audit/store/store.h"
 #include "cli/cli.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/user.h"
+#include "base/process/user.h"
 #include "cli/cli.h"
 #include "cli/view/run_places.h"
 #include "cli/run/run_policy.h"

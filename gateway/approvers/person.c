@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/process/user.h"
 #include "base/text.h"
-#include "base/user.h"
 
 const char *person_text(uid_t uid, const char *where, char out[PERSON_TEXT_MAX])
 {

@@ -1,5 +1,5 @@
 #include "tests/unit/base/test_base.h"
-#include "base/user.h"
+#include "base/process/user.h"
 
 START_TEST(root_is_found)
 {

@@ -1,4 +1,4 @@
-#include "base/user.h"
+#include "base/process/user.h"
 
 #include <pwd.h>
 #include <stdio.h>
