@@ -154,8 +154,9 @@ static void put_heading(const struct suggest *suggest)
 		(void)fprintf(suggest->out, ", since %s",
 			      selection_utc(selection->since_us, since));
 	(void)fprintf(suggest->out,
-		      ",\n# on %s: %" PRIu64 " decisions. Read it before you use it.\n\n",
-		      selection_utc(selection->now_us, now), suggest->history.decisions);
+		      ",\n# on %s: %" PRIu64 " decision%s. Read it before you use it.\n\n",
+		      selection_utc(selection->now_us, now), suggest->history.decisions,
+		      suggest->history.decisions == 1 ? "" : "s");
 }
 
 static bool may_reach(const struct policy *policy, const struct policy_destination *dst,
