@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/process/user.h"
 #include "base/crypto/key_file.h"
 #include "base/replace.h"
 #include "gateway/audit/checkpoint.h"
@@ -120,12 +120,13 @@ static int prune_copy(int from, off_t at, off_t end, int to)
 /* The line that says what was removed, by whom. Returns its length or -errno. */
 static ssize_t prune_seal(const struct prune *prune, struct chain *next, char line[CHAIN_LINE_MAX])
 {
-	const struct passwd *user = getpwuid(geteuid());
+	struct user user;
+	bool is_known = user_find(geteuid(), &user);
 	const struct sink_times times = { prune->count, prune->first_us, prune->last_us };
 	char members[CHAIN_MEMBERS_MAX];
 	auto_free char *cause = mem_printf("%s removed these records with `sallyport audit prune`; "
 					   "the digest is the hash of the last of them",
-					   user ? user->pw_name : "a user without a name");
+					   is_known ? user.name : "a user without a name");
 
 	struct sink_record record = {
 		.event = SINK_PRUNED,
