@@ -10,6 +10,7 @@ int main(void)
 	suite_add_tcase(suite, hello_cases());
 	suite_add_tcase(suite, handshake_cases());
 	suite_add_tcase(suite, dns_cases());
+	suite_add_tcase(suite, packet_cases());
 
 	SRunner *runner = srunner_create(suite);
 

@@ -8,4 +8,5 @@
 TCase *dns_cases(void);
 TCase *handshake_cases(void);
 TCase *hello_cases(void);
+TCase *packet_cases(void);
 TCase *socks5_cases(void);
