@@ -78,6 +78,7 @@ struct exec_plan_config {
 	/* If the command is confined, its sandbox is probed before its program is executed, and
 	 * only if every way out is refused. */
 	exec_probed_fn on_probed;
+	bool captures_udp; /* datagrams of programs without the gate's variables are handed to it */
 	const char *control; /* path of the control socket, for the probe; may be NULL */
 };
 

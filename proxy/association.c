@@ -6,11 +6,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include <event2/event_struct.h>
+
 #include "base/fd.h"
 #include "base/mem.h"
 #include "proxy/admit.h"
 #include "proxy/connection.h"
-#include "proxy/entrance.h"
 #include "proxy/flow.h"
 #include "proxy/parse/socks5.h"
 #include "proxy/upstream/dial.h"
@@ -19,79 +20,40 @@
 
 #define BATCH 64 /* datagrams read before the others get their turn */
 
-static bool is_refused(const struct flow *flow)
+/* What its flows share, and its client. */
+struct association {
+	struct connection *connection; /* the client's */
+	struct exec_sockets_request *request;
+	int fd;                    /* -1: not here yet */
+	struct sockaddr_in client; /* family 0: it has not sent yet; a port may be known */
+	struct event event;
+	struct flows flows;
+	uint64_t bad_count; /* datagrams that belong to no flow */
+};
+
+/* What cannot be sent is lost, as any packet may be. */
+static void deliver(const struct flow *flow, char *bytes, size_t len)
 {
-	return !flow->connection;
-}
+	struct association *association = container_of(flow->flows, struct association, flows);
+	struct iovec parts[] = { { (void *)(uintptr_t)flow->key, flow->key_len }, { bytes, len } };
+	const struct msghdr message = { .msg_name = &association->client,
+					.msg_namelen = sizeof(association->client),
+					.msg_iov = parts,
+					.msg_iovlen = 2 };
 
-static bool was_refused(const struct flow *flow)
-{
-	const struct loop *loop = flow->association->connection->proxy->loop;
-
-	return is_refused(flow) && loop_now_ms(loop) >= flow->refused_until_ms;
-}
-
-static void forget_refused(struct association *association)
-{
-	struct flow *flow = LIST_FIRST(&association->flows);
-
-	while (flow) {
-		struct flow *next = LIST_NEXT(flow, link);
-
-		if (was_refused(flow))
-			flow_free(flow);
-		flow = next;
-	}
-}
-
-/* The one that was used last is the first: most datagrams are its own. */
-static struct flow *find_flow(struct association *association, const uint8_t *head, size_t len)
-{
-	struct flow *flow;
-
-	LIST_FOREACH (flow, &association->flows, link) {
-		if (flow->head_len == len && memcmp(flow->head, head, len) == 0)
-			break;
-	}
-	if (flow && was_refused(flow)) {
-		flow_free(flow);
-		return NULL;
-	}
-	if (flow && flow != LIST_FIRST(&association->flows)) {
-		LIST_REMOVE(flow, link);
-		LIST_INSERT_HEAD(&association->flows, flow, link);
-	}
-	return flow;
-}
-
-static struct flow *add_flow(struct association *association, const uint8_t *head, size_t len,
-			     const struct socks5_request *dst)
-{
-	struct way *way = association->connection->way;
-
-	if (association->flow_count >= LIMITS_FLOWS_MAX)
-		forget_refused(association);
-	if (association->flow_count < LIMITS_FLOWS_MAX && entrance_has_room(way))
-		return flow_begin(association, head, len, dst);
-	entrance_record_overload(way, flow_front());
-	return NULL;
+	(void)sendmsg(association->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void take_datagram(struct association *association, const uint8_t *bytes, size_t len)
 {
 	struct socks5_request dst;
-	struct flow *flow;
 	int head = socks5_parse_datagram(bytes, len, &dst);
 
-	if (head < 0) {
+	if (head < 0)
 		association->bad_count++;
-		return;
-	}
-	flow = find_flow(association, bytes, (size_t)head);
-	if (!flow)
-		flow = add_flow(association, bytes, (size_t)head, &dst);
-	if (flow)
-		flow_send(flow, bytes + head, len - (size_t)head);
+	else
+		flows_take(&association->flows, bytes, (size_t)head, &dst, bytes + head,
+			   len - (size_t)head);
 }
 
 /* The first socket that sends is the client's, and stays it. */
@@ -187,7 +149,11 @@ void association_begin(struct connection *connection, uint16_t client_port)
 	association->connection = connection;
 	association->fd = -1;
 	association->client.sin_port = htons(client_port);
-	LIST_INIT(&association->flows);
+	/* The program that made the association is the one that asks. */
+	association->flows = (struct flows){ .way = connection->way,
+					     .by = POLICY_WAY_SOCKS5,
+					     .peer_port = connection->peer_port,
+					     .deliver = deliver };
 	connection->association = association;
 	buffer_clear(&connection->in);
 	connection_enter(connection, CONNECTION_DATAGRAMS);
@@ -201,29 +167,12 @@ void association_begin(struct connection *connection, uint16_t client_port)
 			exec_sockets_ask(inner, EXEC_SOCKETS_UDP, on_socket, association);
 }
 
-static void close_flows(struct association *association, enum policy_reason reason)
-{
-	struct flow *flow;
-
-	while ((flow = LIST_FIRST(&association->flows))) {
-		bool was_sent = flow->connection && flow->connection->state == CONNECTION_DATAGRAMS;
-
-		if (is_refused(flow))
-			flow_free(flow);
-		else
-			connection_close(flow->connection,
-					 was_sent || reason != POLICY_CLIENT_CLOSED
-						 ? reason
-						 : POLICY_CLIENT_LEFT);
-	}
-}
-
 static void association_free(struct association *association, enum policy_reason reason)
 {
 	struct connection *connection = association->connection;
 	char cause[120];
 
-	close_flows(association, reason);
+	flows_close(&association->flows, reason);
 	exec_sockets_withdraw(association->request);
 	if (association->bad_count > 0 && !connection->request) {
 		(void)snprintf(cause, sizeof(cause),

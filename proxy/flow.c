@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "proxy/admit.h"
 #include "proxy/connection.h"
+#include "proxy/entrance.h"
 #include "proxy/fronts/front_impl.h"
 #include "proxy/relay/meter.h"
 
@@ -17,17 +18,17 @@
 static void drop_held(struct flow *flow)
 {
 	for (size_t i = 0; i < flow->held_count; i++) {
-		flow->association->held_bytes -= flow->held[i].len;
+		flow->flows->held_bytes -= flow->held[i].len;
 		free(flow->held[i].bytes);
 	}
 	flow->held_count = 0;
 }
 
-void flow_free(struct flow *flow)
+static void flow_free(struct flow *flow)
 {
 	drop_held(flow);
 	LIST_REMOVE(flow, link);
-	flow->association->flow_count--;
+	flow->flows->count--;
 	free(flow);
 }
 
@@ -54,6 +55,8 @@ static void on_refused(struct connection *connection, const struct refusal *refu
 
 	flow->connection = NULL;
 	flow->refused_until_ms = loop_now_ms(connection->proxy->loop) + LIMITS_FLOW_MS;
+	if (flow->flows->refuse)
+		flow->flows->refuse(flow);
 	drop_held(flow);
 	connection_close(connection, refusal->reason);
 }
@@ -98,7 +101,7 @@ static void send_held(struct flow *flow)
 	size_t sent = 0;
 
 	while (sent < flow->held_count && put(flow, flow->held[sent].bytes, flow->held[sent].len)) {
-		flow->association->held_bytes -= flow->held[sent].len;
+		flow->flows->held_bytes -= flow->held[sent].len;
 		free(flow->held[sent++].bytes);
 	}
 	flow->held_count -= sent;
@@ -113,23 +116,24 @@ static void on_connected(struct connection *connection)
 	send_held(connection->flow);
 }
 
-const struct front *flow_front(void)
+static const struct front *front_of(const struct flows *flows)
 {
-	static const struct front front = {
-		.name = "udp",
-		.way = POLICY_WAY_SOCKS5,
-		.on_refused = on_refused,
-		.on_connected = on_connected,
-		.on_end = on_end,
-	};
+#define FRONT(from)                                                                                \
+	{                                                                                          \
+		.name = "udp", .way = (from), .on_refused = on_refused,                            \
+		.on_connected = on_connected, .on_end = on_end                                     \
+	}
+	static const struct front associated = FRONT(POLICY_WAY_SOCKS5);
+	static const struct front captured = FRONT(POLICY_WAY_CAPTURED);
+#undef FRONT
 
-	return &front;
+	return flows->by == POLICY_WAY_CAPTURED ? &captured : &associated;
 }
 
 static void submit(struct connection *connection, const struct socks5_request *dst)
 {
 	struct policy_facts facts = { .carries = POLICY_UDP,
-				      .way = POLICY_WAY_SOCKS5,
+				      .way = connection->front->way,
 				      .exec = connection->way->exec };
 	struct err why = { 0 };
 
@@ -143,19 +147,18 @@ static void submit(struct connection *connection, const struct socks5_request *d
 	admit_submit(connection, NULL);
 }
 
-struct flow *flow_begin(struct association *association, const uint8_t *head, size_t head_len,
-			const struct socks5_request *dst)
+/* Asks for @dst. Returned owned by @flows. */
+static struct flow *flow_begin(struct flows *flows, const uint8_t *key, size_t key_len,
+			       const struct socks5_request *dst)
 {
-	const struct connection *client = association->connection;
 	struct flow *flow = mem_new(sizeof(*flow));
 
-	flow->association = association;
-	flow->head_len = head_len;
-	memcpy(flow->head, head, head_len);
-	LIST_INSERT_HEAD(&association->flows, flow, link);
-	association->flow_count++;
-	/* The program that made the association is the one that asks. */
-	flow->connection = connection_open(client->way, flow_front(), -1, client->peer_port);
+	flow->flows = flows;
+	flow->key_len = key_len;
+	memcpy(flow->key, key, key_len);
+	LIST_INSERT_HEAD(&flows->list, flow, link);
+	flows->count++;
+	flow->connection = connection_open(flows->way, front_of(flows), -1, flows->peer_port);
 	flow->connection->flow = flow;
 	submit(flow->connection, dst);
 	return flow;
@@ -163,10 +166,9 @@ struct flow *flow_begin(struct association *association, const uint8_t *head, si
 
 static void hold(struct flow *flow, const void *bytes, size_t len)
 {
-	struct association *association = flow->association;
+	struct flows *flows = flow->flows;
 
-	if (flow->held_count == LIMITS_FLOW_HELD ||
-	    association->held_bytes + len > LIMITS_HELD_BYTES) {
+	if (flow->held_count == LIMITS_FLOW_HELD || flows->held_bytes + len > LIMITS_HELD_BYTES) {
 		flow->dropped++;
 		return;
 	}
@@ -175,15 +177,67 @@ static void hold(struct flow *flow, const void *bytes, size_t len)
 	held->bytes = mem_new(len + 1);
 	held->len = len;
 	memcpy(held->bytes, bytes, len);
-	association->held_bytes += len;
+	flows->held_bytes += len;
 }
 
-void flow_send(struct flow *flow, const void *bytes, size_t len)
+static bool is_refused(const struct flow *flow)
+{
+	return !flow->connection;
+}
+
+static bool was_refused(const struct flow *flow)
+{
+	return is_refused(flow) &&
+	       loop_now_ms(flow->flows->way->proxy->loop) >= flow->refused_until_ms;
+}
+
+static void forget_refused(struct flows *flows)
+{
+	struct flow *flow = LIST_FIRST(&flows->list);
+
+	while (flow) {
+		struct flow *next = LIST_NEXT(flow, link);
+
+		if (was_refused(flow))
+			flow_free(flow);
+		flow = next;
+	}
+}
+
+/* The one that was used last is the first: most datagrams are its own. */
+static struct flow *find_flow(struct flows *flows, const uint8_t *key, size_t len)
+{
+	struct flow *flow;
+
+	LIST_FOREACH (flow, &flows->list, link) {
+		if (flow->key_len == len && memcmp(flow->key, key, len) == 0)
+			break;
+	}
+	if (flow && was_refused(flow)) {
+		flow_free(flow);
+		return NULL;
+	}
+	if (flow && flow != LIST_FIRST(&flows->list)) {
+		LIST_REMOVE(flow, link);
+		LIST_INSERT_HEAD(&flows->list, flow, link);
+	}
+	return flow;
+}
+
+static struct flow *add_flow(struct flows *flows, const uint8_t *key, size_t len,
+			     const struct socks5_request *dst)
+{
+	if (flows->count >= LIMITS_FLOWS_MAX)
+		forget_refused(flows);
+	if (flows->count < LIMITS_FLOWS_MAX && entrance_has_room(flows->way))
+		return flow_begin(flows, key, len, dst);
+	entrance_record_overload(flows->way, front_of(flows));
+	return NULL;
+}
+
+static void send_or_hold(struct flow *flow, const void *bytes, size_t len)
 {
 	struct connection *connection = flow->connection;
-
-	if (!connection)
-		return; /* refused, and recorded */
 	bool is_open = connection->state == CONNECTION_DATAGRAMS;
 
 	if (is_open)
@@ -192,18 +246,35 @@ void flow_send(struct flow *flow, const void *bytes, size_t len)
 		hold(flow, bytes, len);
 }
 
-/* What cannot be sent is lost, as any packet may be. */
-static void deliver(const struct flow *flow, char *bytes, size_t len)
+void flows_take(struct flows *flows, const uint8_t *key, size_t key_len,
+		const struct socks5_request *dst, const void *bytes, size_t len)
 {
-	struct sockaddr_in client = flow->association->client;
-	struct iovec parts[] = { { (void *)(uintptr_t)flow->head, flow->head_len },
-				 { bytes, len } };
-	const struct msghdr message = { .msg_name = &client,
-					.msg_namelen = sizeof(client),
-					.msg_iov = parts,
-					.msg_iovlen = 2 };
+	struct flow *flow = find_flow(flows, key, key_len);
+	bool is_known = flow != NULL;
 
-	(void)sendmsg(flow->association->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (!flow)
+		flow = add_flow(flows, key, key_len, dst);
+	if (flow && !is_refused(flow))
+		send_or_hold(flow, bytes, len);
+	else if (is_known && flows->refuse)
+		flows->refuse(flow); /* it is recorded already */
+}
+
+void flows_close(struct flows *flows, enum policy_reason reason)
+{
+	struct flow *flow;
+
+	while ((flow = LIST_FIRST(&flows->list))) {
+		bool was_sent = flow->connection && flow->connection->state == CONNECTION_DATAGRAMS;
+
+		if (is_refused(flow))
+			flow_free(flow);
+		else
+			connection_close(flow->connection,
+					 was_sent || reason != POLICY_CLIENT_CLOSED
+						 ? reason
+						 : POLICY_CLIENT_LEFT);
+	}
 }
 
 /* False: there is no more, or no room for it. */
@@ -222,12 +293,14 @@ static bool relay_one(struct connection *connection)
 		return false;
 	}
 	got = recv(up->fd, bytes, LIMITS_READ_BYTES, MSG_DONTWAIT);
+	if (got < 0 && errno == ECONNREFUSED && flow->flows->refuse)
+		flow->flows->refuse(flow);
 	if (got < 0)
 		return errno != EAGAIN; /* an error is what a datagram met, and is over with it */
 	connection->request->bytes_down += (uint64_t)got;
 	connection_set_deadline(connection, LIMITS_FLOW_MS);
 	meter_moved(connection->meter);
-	deliver(flow, bytes, (size_t)got);
+	flow->flows->deliver(flow, bytes, (size_t)got);
 	return true;
 }
 

@@ -7,12 +7,14 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
+#include "policies/policies_gate.h"
 #include "policies/policies_limits.h"
 #include "policies/policies_request.h"
 #include "policies/policies_upstream.h"
 #include "proxy/admit.h"
 #include "proxy/upstream/dial.h"
 #include "proxy/upstream/dial_impl.h"
+#include "proxy/datagrams.h"
 #include "proxy/entrance.h"
 #include "proxy/upstream/exec_sockets.h"
 #include "proxy/limits.h"
@@ -208,6 +210,8 @@ int proxy_open(struct proxy *proxy, uint64_t exec, const int fds[PROXY_FDS])
 	exec_sockets_on_door(inner, entrance_open_door, way);
 	if (proxy->config->turn.before > 0)
 		exec_sockets_renew(inner, proxy->config->turn.before);
+	if (way && policy_wants_udp(proxy->config->policy))
+		way->datagrams = datagrams_begin(way, inner);
 	return 0;
 }
 
@@ -218,6 +222,7 @@ void proxy_close(struct proxy *proxy, uint64_t exec)
 	if (!way)
 		return;
 	service_forget(proxy->service, exec);
+	datagrams_end(take(way->datagrams));
 	entrance_close(way);
 	dialer_clear_inner(proxy->dialer, exec);
 }

@@ -13,6 +13,7 @@
 #include "proxy/inside/nameserver.h"
 #include "proxy/relay/quota.h"
 
+struct datagrams;
 struct dialer;
 struct gateway_client;
 struct pool;
@@ -70,6 +71,7 @@ struct way {
 	size_t own_max;          /* of these, in addition to the limits of the proxy; 0: none */
 	size_t visitor_count;    /* those of published ports */
 	struct nameserver nameserver;
+	struct datagrams *datagrams; /* captured; owned; NULL: none are */
 	struct denials denials;
 	struct quota quota;
 	int64_t overloaded_ms; /* when overload was last recorded; 0: never */

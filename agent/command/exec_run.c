@@ -26,6 +26,7 @@
 #include "exec/exec_sandbox.h"
 #include "exec/orchestrator/orchestrator_judge.h"
 #include "gateway/gateway_note.h"
+#include "policies/policies_gate.h"
 
 #define COMMAND_MAX  512
 #define WINDOW_BYTES (256 << 10) /* of output on its way to the client */
@@ -345,6 +346,7 @@ static void make_plan(struct task_exec *exec)
 		.tells_reads = exec->is_confined && restricts_reading(exec->sandbox),
 		.on_probed = agent->config.has_no_probe ? NULL : on_probed,
 		.control = agent->config.control,
+		.captures_udp = policy_wants_udp(agent->policy),
 		.on_program =
 			task->session->must_intercept && exec->is_confined ? on_program : NULL,
 	};

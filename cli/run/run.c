@@ -32,6 +32,7 @@
 #include "exec/orchestrator/orchestrator_judge.h"
 #include "gateway/gateway_tools.h"
 #include "policies/commands/commands.h"
+#include "policies/policies_gate.h"
 #include "policies/policies_limits.h"
 
 #define EXIT_ABORTED 130
@@ -270,6 +271,7 @@ static int start_exec(struct run *run, char **ret_plan)
 	config.on_planned = on_planned;
 	config.on_refused = on_refused;
 	config.tells_briefly = true;
+	config.captures_udp = policy_wants_udp(run->gate.policy);
 	config.on_probed = run->options.has_no_probe ? NULL : on_probed;
 	if (run->options.must_judge_programs) {
 		run->programs = new_programs(run);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "exec/init/read.h"
+#include "exec/stages/capture.h"
 #include "exec/stages/watch.h"
 #include "exec/run/wire.h"
 
@@ -17,10 +18,11 @@ struct init {
 	int inner, inner_far; /* the channel on which sockets are requested, and the gate's end of
 				 it */
 	int door;             /* the listener of the Unix socket; -1: there is none */
-	int sockets;          /* for sock_diag(7), until it is sent to the gate */
-	int pty, pty_far;     /* slave, and master until it is sent to the gate; -1: none */
-	struct watch watch;   /* until the sandbox ends */
-	long command;         /* pid of the command's first process */
+	struct datagrams datagrams; /* until the sandbox ends: sent on request */
+	int sockets;                /* for sock_diag(7), until it is sent to the gate */
+	int pty, pty_far;           /* slave, and master until it is sent to the gate; -1: none */
+	struct watch watch;         /* until the sandbox ends */
+	long command;               /* pid of the command's first process */
 	int listener; /* that reports the command's calls; -1: not created yet. Setting it wakes the
 			 wall */
 	int has_wall; /* the wall has its own copy of it */

@@ -151,6 +151,7 @@ _Noreturn void init_main(void)
 		.inner = -1,
 		.inner_far = -1,
 		.door = -1,
+		.datagrams = { -1, -1, -1 },
 		.sockets = -1,
 		.pty = -1,
 		.pty_far = -1,

@@ -184,13 +184,30 @@ static long open_socket(uint8_t request)
 	}
 }
 
+/* One that stays open here, so that a worker that comes later gets it, too. -1: there is none;
+ * NULL: the request is for a new one. */
+static const int *kept_socket(const struct init *init, uint8_t request)
+{
+	switch (request) {
+	case WIRE_INNER_CAPTURED:
+		return &init->datagrams.listener;
+	case WIRE_INNER_RAW4:
+		return &init->datagrams.raw4;
+	case WIRE_INNER_RAW6:
+		return &init->datagrams.raw6;
+	default:
+		return request & WIRE_INNER_RENEW ? &init->door : NULL;
+	}
+}
+
 /* Sends one new socket of this namespace, or the listener in it. The proxy worker asks for it, and
  * it parses untrusted bytes: it gets sockets that can reach only the command's own servers, and
  * nothing else. */
 static void answer(const struct init *init, uint8_t request)
 {
 	bool is_renewal = request & WIRE_INNER_RENEW;
-	long fd = is_renewal ? init->door : open_socket(request);
+	const int *kept = kept_socket(init, request);
+	long fd = kept ? *kept : open_socket(request);
 	uint8_t byte = fd >= 0 || is_renewal ? request : 0;
 	struct iovec part = { .iov_base = &byte, .iov_len = 1 };
 	union {
@@ -208,7 +225,7 @@ static void answer(const struct init *init, uint8_t request)
 		*(int *)(void *)CMSG_DATA(&control.head) = (int)fd;
 	}
 	(void)sys(sendmsg, init->inner, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* see on_inner() */
-	if (fd >= 0 && !is_renewal)
+	if (fd >= 0 && !kept)
 		(void)sys(close, fd);
 }
 
@@ -252,7 +269,9 @@ static int close_between(int first, int last)
  * end when all processes are gone, and not whenever no process has it open. */
 static int close_rest(struct init *init, int *signals)
 {
-	int *const kept[] = { &init->inner, &init->door, signals, &init->pty };
+	struct datagrams *datagrams = &init->datagrams;
+	int *const kept[] = { &init->inner,         &init->door,      signals,         &init->pty,
+			      &datagrams->listener, &datagrams->raw4, &datagrams->raw6 };
 	int next = WIRE_CONTROL_FD + 1;
 	int r = close_between(0, WIRE_CONTROL_FD - 1);
 

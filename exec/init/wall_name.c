@@ -1,3 +1,4 @@
+#include "exec/init/init.h"
 #include "exec/init/sys.h"
 #include "exec/init/wall_impl.h"
 
@@ -144,6 +145,12 @@ static bool is_own_6(const struct in6_addr *addr)
 	       is_same(addr->s6_addr, own, sizeof(own));
 }
 
+/* The gate gets them. */
+static bool captures_datagrams(const struct wall *wall)
+{
+	return (wall->init->plan.head->flags & WIRE_CAPTURE_UDP) != 0 && wall->init->captured == 0;
+}
+
 /* Does a datagram go where nobody is? The kernel takes it, and tells a socket that is not connected
  * nothing: its program would wait. connect(2) of UDP only looks up a route, as getaddrinfo(3)
  * does. */
@@ -153,7 +160,8 @@ static bool is_lost(const struct wall *wall, const struct wall_call *call,
 	const struct sockaddr_in *v4 = (const void *)name;
 	const struct sockaddr_in6 *v6 = (const void *)name;
 
-	if (!wall->has_network || call->type != SOCK_DGRAM || call->number == SYS_connect)
+	if (!wall->has_network || captures_datagrams(wall) || call->type != SOCK_DGRAM ||
+	    call->number == SYS_connect)
 		return false;
 	if (name->ss_family == AF_INET && len >= sizeof(*v4))
 		return v4->sin_port != htons(INSIDE_NET_DNS) &&

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "base/inside_net.h"
 #include "exec/init/sys.h"
 #include "exec/probe/probe_impl.h"
 #include "exec/run/wire.h"
@@ -19,8 +20,8 @@
 
 #define PORT_ANY 0
 
-static const uint8_t outside_4[4] = { 192, 0, 2, 1 };                      /* RFC 5737: nobody's */
-static const uint8_t outside_6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 }; /* RFC 3849 */
+static const uint8_t outside_4[4] = INSIDE_NET_NOBODYS_4;
+static const uint8_t outside_6[16] = INSIDE_NET_NOBODYS_6;
 static const uint8_t metadata_4[4] = { 169, 254, 169, 254 };
 static const uint8_t loopback_4[4] = { 127, 0, 0, 1 };
 static const uint8_t loopback_6[16] = { [15] = 1 };

@@ -50,9 +50,10 @@ struct handover {
 };
 
 /* The capabilities that the setup needs: for mounts and names, interfaces, the port of the
- * resolver, the capability sets themselves, the limit under /proc/sys/user, and the wall's copies
- * of descriptors. They are ambient, because execve drops all others. */
-static const int needed[] = { CAP_SYS_ADMIN, CAP_NET_ADMIN,    CAP_NET_BIND_SERVICE,
+ * resolver, answers to captured datagrams, the capability sets themselves, the limit under
+ * /proc/sys/user, and the wall's copies of descriptors. They are ambient, because execve drops all
+ * others. */
+static const int needed[] = { CAP_SYS_ADMIN, CAP_NET_ADMIN,    CAP_NET_BIND_SERVICE, CAP_NET_RAW,
 			      CAP_SETPCAP,   CAP_SYS_RESOURCE, CAP_SYS_PTRACE };
 
 __attribute__((no_sanitize("address", "undefined"))) static int keep_capabilities(void)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "exec/exec_probe.h"
+#include "exec/run/wire_inner.h"
 #include "exec/run/wire_limits.h"
 #include "exec/run/wire_step.h"
 
@@ -82,16 +83,10 @@ enum wire_flag {
 	WIRE_TELL_BRIEF = 32768,   /* report only names created in read-only folders, and connects
 				      that failed */
 	WIRE_TELLS = 47104,
-	WIRE_PROBE = 65536, /* try the ways out before the program is executed */
-	WIRE_FLAGS = 131071
+	WIRE_PROBE = 65536,        /* try the ways out before the program is executed */
+	WIRE_CAPTURE_UDP = 131072, /* datagrams, too, are handed to the gate */
+	WIRE_FLAGS = 262143
 };
-
-/* Sent first on the inner channel, with the listener of the Unix socket, if any; no answer. */
-#define WIRE_INNER_DOOR 'd'
-/* A bit of a request for that listener by a worker that comes later; the response is the same byte,
- * with the listener if there is one. */
-#define WIRE_INNER_RENEW 0x80
-#define WIRE_INNER_UDP   'u' /* a request for a UDP socket on 127.0.0.1; 4 and 6: one of TCP */
 
 /* Outside. The texts of the first three are decimal numbers. */
 enum wire_bait {

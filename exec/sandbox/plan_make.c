@@ -197,6 +197,8 @@ struct plan *plan_make(const struct exec_plan_config *config, int *ret_errno, st
 	plan->env = env_build(inherited, config->env_set, plan_env_kind(plan), plan->tmpdir);
 	plan->env = env_add(plan->env, inherited, config->env_asked, plan_env_kind(plan));
 	caches_env(plan, config);
+	if (config->captures_udp && !(plan->flags & WIRE_HOST_NETWORK))
+		plan->flags |= WIRE_CAPTURE_UDP;
 	if (has_door(plan)) {
 		plan->flags |= WIRE_DOOR;
 		plan->env = env_set(plan->env, "SALLYPORT_SOCKET", EXEC_DOOR);

@@ -22,9 +22,12 @@
 #define LOOPBACK 1      /* the index of lo: the first interface of each namespace */
 #define PRIORITY (-150) /* before the routing decision, as iptables' mangle table */
 #define TCP      6
+#define UDP      17
 
 static const uint8_t own_4[4] = INSIDE_NET_OWN_4;
 static const uint8_t own_6[16] = INSIDE_NET_OWN_6;
+static const uint8_t nobodys_4[4] = INSIDE_NET_NOBODYS_4;
+static const uint8_t nobodys_6[16] = INSIDE_NET_NOBODYS_6;
 static const char table[] = "sallyport", chain[] = "capture";
 
 /* An own address on lo, and a route by which all addresses of its family are local. */
@@ -130,6 +133,19 @@ static void destination_must_be(struct netlink_batch *batch, bool is_v4, const v
 	must_be(batch, value, size);
 }
 
+static void destination_port_must_be(struct netlink_batch *batch, uint16_t port)
+{
+	const uint16_t value = htons(port);
+	struct expression it = begin(batch, "payload");
+
+	netlink_put_u32(batch, NFTA_PAYLOAD_DREG, NFT_REG_1);
+	netlink_put_u32(batch, NFTA_PAYLOAD_BASE, NFT_PAYLOAD_TRANSPORT_HEADER);
+	netlink_put_u32(batch, NFTA_PAYLOAD_OFFSET, 2);
+	netlink_put_u32(batch, NFTA_PAYLOAD_LEN, sizeof(value));
+	end(batch, it);
+	must_be(batch, &value, sizeof(value));
+}
+
 static void accept_it(struct netlink_batch *batch)
 {
 	struct expression it = begin(batch, "immediate");
@@ -189,12 +205,35 @@ static void add_chain(struct netlink_batch *batch)
 	netlink_end(batch, hook);
 }
 
-static int make_rules(void)
+static void capture_protocol(struct netlink_batch *batch, uint8_t protocol, uint16_t flags)
+{
+	size_t rule = begin_rule(batch, flags);
+
+	meta_must_be(batch, NFT_META_L4PROTO, protocol);
+	hand_to_listener(batch);
+	accept_it(batch);
+	netlink_end(batch, rule);
+}
+
+/* Names are asked at port 53 of every address. */
+static void capture_datagrams(struct netlink_batch *batch)
+{
+	keep_own(batch, true, nobodys_4, sizeof(nobodys_4));
+	keep_own(batch, false, nobodys_6, sizeof(nobodys_6));
+	size_t rule = begin_rule(batch, 0);
+
+	meta_must_be(batch, NFT_META_L4PROTO, UDP);
+	destination_port_must_be(batch, INSIDE_NET_DNS);
+	accept_it(batch);
+	netlink_end(batch, rule);
+	capture_protocol(batch, UDP, NLM_F_ACK);
+}
+
+static int make_rules(bool has_datagrams)
 {
 	const uint8_t loopback_4 = IN_LOOPBACKNET;
 	const uint8_t loopback_6[16] = { [15] = 1 };
 	struct netlink_batch batch = { .len = 0 };
-	size_t rule;
 
 	add_edge(&batch, NFNL_MSG_BATCH_BEGIN);
 	add(&batch, NFT_MSG_NEWTABLE, NLM_F_CREATE);
@@ -204,11 +243,9 @@ static int make_rules(void)
 	keep_own(&batch, true, own_4, sizeof(own_4));
 	keep_own(&batch, false, loopback_6, sizeof(loopback_6));
 	keep_own(&batch, false, own_6, sizeof(own_6));
-	rule = begin_rule(&batch, NLM_F_ACK);
-	meta_must_be(&batch, NFT_META_L4PROTO, TCP);
-	hand_to_listener(&batch);
-	accept_it(&batch);
-	netlink_end(&batch, rule);
+	capture_protocol(&batch, TCP, has_datagrams ? 0 : NLM_F_ACK);
+	if (has_datagrams)
+		capture_datagrams(&batch);
 	uint32_t last = batch.sent;
 
 	add_edge(&batch, NFNL_MSG_BATCH_END);
@@ -277,11 +314,38 @@ static int open_names(int family)
 	return r;
 }
 
-int capture_open(struct capture *ret)
+/* The address that a datagram was sent to comes with it. */
+static int open_datagrams(int family)
+{
+	struct sockaddr_storage name;
+	socklen_t len = name_any(&name, family, INSIDE_NET_PORT);
+	long fd = sys(socket, family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int r = fd < 0 ? (int)fd : make_transparent(fd, family);
+
+	if (r == 0)
+		r = set(fd, SOL_IP, IP_RECVORIGDSTADDR, 1);
+	if (r == 0 && family == AF_INET6)
+		r = set(fd, SOL_IPV6, IPV6_RECVORIGDSTADDR, 1);
+	if (r == 0)
+		r = (int)sys(bind, fd, &name, len);
+	if (r == 0)
+		return (int)fd;
+	if (fd >= 0)
+		(void)sys(close, fd);
+	return r;
+}
+
+/* It sends whole packets, and receives none. */
+static int open_raw(int family)
+{
+	return (int)sys(socket, family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
+}
+
+int capture_open(struct capture *ret, bool has_datagrams)
 {
 	/* The rules first: without them an address would be local, and its servers the command's
 	 * own. IPv6 may be switched off. */
-	int r = make_rules();
+	int r = make_rules(has_datagrams);
 	bool has_v6 = r == 0 && make_local(AF_INET6, own_6, sizeof(own_6)) == 0;
 	int family = has_v6 ? AF_INET6 : AF_INET;
 
@@ -289,7 +353,14 @@ int capture_open(struct capture *ret)
 		r = make_local(AF_INET, own_4, sizeof(own_4));
 	ret->listener = open_listener(family);
 	ret->names = ret->listener < 0 ? -1 : open_names(family);
+	ret->datagrams = (struct datagrams){ -1, -1, -1 };
 	if (ret->names < 0)
 		return ret->listener < 0 ? ret->listener : ret->names;
+	if (r == 0 && has_datagrams) {
+		ret->datagrams.raw4 = open_raw(AF_INET);
+		ret->datagrams.raw6 = has_v6 ? open_raw(AF_INET6) : -1;
+		ret->datagrams.listener = open_datagrams(family);
+		r = ret->datagrams.listener < 0 ? ret->datagrams.listener : 0;
+	}
 	return r;
 }

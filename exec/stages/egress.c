@@ -57,11 +57,12 @@ int egress_open(struct init *init)
 		return init->socks;
 	struct capture capture;
 
-	init->captured = capture_open(&capture);
+	init->captured = capture_open(&capture, (init->plan.head->flags & WIRE_CAPTURE_UDP) != 0);
 	if (capture.listener < 0 || capture.names < 0)
 		return init->captured;
 	init->capture = capture.listener;
 	init->names = capture.names;
+	init->datagrams = capture.datagrams;
 	r = (int)sys(socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair);
 	if (r < 0)
 		return r;

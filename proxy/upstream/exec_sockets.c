@@ -12,18 +12,22 @@
 
 #define DEADLINE_MS  2000
 #define REQUESTS_MAX 256
-#define REPLY_MAX    16   /* one byte is enough */
-#define DOOR         'd'  /* as in exec/run/wire.h: the first message, which is not a response */
+#define REPLY_MAX    16 /* one byte is enough */
+#define DOOR         'd' /* as in exec/run/wire_inner.h: the first message, which is not a response */
 #define RENEW        0x80 /* the same: a bit of a request for that message, and of its response */
 
-/* The byte of a request, as in exec/run/wire.h, and the protocol of its socket. */
+/* The byte of a request, as in exec/run/wire_inner.h, and the protocol of its socket. */
 static const struct {
 	char byte;
-	int domain, protocol;
+	int domain, protocol; /* domain 0: either */
+	bool may_wait;        /* without a deadline: the command has not started yet */
 } kinds[] = {
 	[EXEC_SOCKETS_TCP4] = { 4, AF_INET, IPPROTO_TCP },
 	[EXEC_SOCKETS_TCP6] = { 6, AF_INET6, IPPROTO_TCP },
 	[EXEC_SOCKETS_UDP] = { 'u', AF_INET, IPPROTO_UDP },
+	[EXEC_SOCKETS_CAPTURED] = { 'c', 0, IPPROTO_UDP, true },
+	[EXEC_SOCKETS_RAW4] = { 'r', AF_INET, IPPROTO_RAW, true },
+	[EXEC_SOCKETS_RAW6] = { 'R', AF_INET6, IPPROTO_RAW, true },
 };
 
 /* Responses have no number: the n-th belongs to the n-th request. So a request that was sent stays
@@ -115,7 +119,11 @@ static bool has_option(int socket, int option, int want)
  * blocking socket would stop the worker. */
 static bool is_usable(int socket, enum exec_sockets_kind kind)
 {
-	return has_option(socket, SO_DOMAIN, kinds[kind].domain) &&
+	int domain = kinds[kind].domain;
+
+	return (domain != 0 ? has_option(socket, SO_DOMAIN, domain)
+			    : has_option(socket, SO_DOMAIN, AF_INET) ||
+				      has_option(socket, SO_DOMAIN, AF_INET6)) &&
 	       has_option(socket, SO_PROTOCOL, kinds[kind].protocol) &&
 	       has_option(socket, SO_ACCEPTCONN, 0) && fd_set_nonblocking(socket, true) == 0;
 }
@@ -261,7 +269,8 @@ struct exec_sockets_request *exec_sockets_ask(struct exec_sockets *inner,
 		return request;
 	}
 	request->error = -ETIMEDOUT;
-	loop_timer_start(inner->loop, &request->timer, DEADLINE_MS, request_fail, request);
+	if (!kinds[kind].may_wait)
+		loop_timer_start(inner->loop, &request->timer, DEADLINE_MS, request_fail, request);
 	return request;
 }
 

@@ -8,11 +8,20 @@ struct exec_sockets;
 struct exec_sockets_request;
 struct loop;
 
-/* The last: at a port of 127.0.0.1. */
-enum exec_sockets_kind { EXEC_SOCKETS_TCP4, EXEC_SOCKETS_TCP6, EXEC_SOCKETS_UDP };
+/* UDP: at a port of 127.0.0.1. The last three are for captured datagrams: the one that gets them,
+ * and those by which whole packets are sent; where datagrams are not captured, there are none. */
+enum exec_sockets_kind {
+	EXEC_SOCKETS_TCP4,
+	EXEC_SOCKETS_TCP6,
+	EXEC_SOCKETS_UDP,
+	EXEC_SOCKETS_CAPTURED,
+	EXEC_SOCKETS_RAW4,
+	EXEC_SOCKETS_RAW6
+};
 
 /* From the loop, at most once. @socket: nonblocking, of the kind that was asked for, taken; or
- * -errno: -EPIPE the exec has ended, -ETIMEDOUT no response in 2 s, -EAGAIN too many requests,
+ * -errno: -EPIPE the exec has ended, -ETIMEDOUT no response in 2 s (not for
+ * the last three, which are asked for before init answers), -EAGAIN too many requests,
  * -EPROTO no usable socket came. */
 typedef void (*exec_sockets_fn)(int socket, void *arg);
 

@@ -432,6 +432,12 @@ CAPTURED = [case for case in CASES if case.name in AGAIN] + [
     Case("bash", "tcp.test", f"bash -c '{BASH_TCP}'", "said and heard"),
     Case("openssl s_client", "web.test", S_CLIENT.replace(" -proxy 127.0.0.1:61128", ""), PAGE),
 ]
+# Where a rule allows udp://dns.test:5353.
+DATAGRAMS = [
+    Case("dig", "dns.test", "dig +tries=1 -p 5353 @HOST said.test TXT +short", "said and heard"),
+    Case("dig -6", "dns.test", "dig -6 +tries=1 -p 5353 @HOST said.test TXT +short", "said and heard"),
+    Case("nslookup", "dns.test", "nslookup -retry=1 -port=5353 -type=TXT said.test HOST", "said and heard"),
+]
 
 
 @dataclass

@@ -100,6 +100,7 @@ class Stage:
         self.serve_aside("ssh", str(things))
         self.serve_postgres()
         self.serve_redis()
+        self.serve_names()
         echo = servers.Server("tcp", self.world.new_address())
         echo.echo(7000)
         self.addresses |= {"tcp.test": echo.address, "denied.test": DENIED}
@@ -120,6 +121,15 @@ class Stage:
         log = self.world.top / "redis.log"
         subprocess.Popen(["redis-server", "--bind", address, "--port", "6379", "--protected-mode", "no", "--save", "", "--dir", self.world.top, "--logfile", log])
         worlds.until(lambda: log.exists() and "Ready to accept connections" in log.read_text(), 120, "redis did not start")
+
+    def serve_names(self):
+        """A name server that is no resolver of the sandbox, on another port."""
+        self.addresses["dns.test"] = address = self.world.new_address()
+        log = self.world.top / "names.log"
+        with open(log, "wb") as out:
+            subprocess.Popen(["dnsmasq", "--no-daemon", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--bind-interfaces", "--port=5353",
+                              f"--listen-address={address}", "--log-facility=-", "--txt-record=said.test,said and heard"], stdout=out, stderr=out)
+        worlds.until(lambda: "started" in log.read_text(), 120, "the name server did not start")
 
     def start_resolver(self):
         self.queries = self.world.top / "dnsmasq.log"
@@ -304,6 +314,12 @@ def main():
         if not wanted or "docker" in wanted:
             report("docker: its service's socket", check_docker(stage, docker_client(below)))
         for case in cases.CAPTURED:
+            if not wanted or any(w in f"captured {case.name}" for w in wanted):
+                report(f"captured {case.name}: allowed", check_captured(stage, case))
+                report(f"captured {case.name}: denied", check_captured_denied(stage, case))
+        stage.policy = stage.world.top / "udp.policy"
+        stage.policy.write_text("version 1\nallow udp://dns.test:5353\ndeny denied.test:*\n")
+        for case in cases.DATAGRAMS:
             if not wanted or any(w in f"captured {case.name}" for w in wanted):
                 report(f"captured {case.name}: allowed", check_captured(stage, case))
                 report(f"captured {case.name}: denied", check_captured_denied(stage, case))
