@@ -15,6 +15,7 @@ TCase *test_body(void);
 TCase *test_cut(void);
 TCase *test_exchange(void);
 TCase *test_fixed(void);
+TCase *test_flow(void);
 TCase *test_held(void);
 TCase *test_own(void);
 TCase *test_limits(void);
