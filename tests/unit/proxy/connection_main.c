@@ -5,10 +5,11 @@
 int main(void)
 {
 	static TCase *(*const cases[])(void) = {
-		test_body,     test_own,      test_cut,        test_rewrite,   test_refusal,
-		test_exchange, test_upstream, test_refused,    test_held,      test_tunnel,
-		test_fixed,    test_flow,     test_socks5,     test_slow,      test_way,
-		test_seen,     test_limits,   test_nameserver, test_published, test_service,
+		test_body,     test_own,         test_cut,     test_rewrite,    test_refusal,
+		test_exchange, test_upstream,    test_refused, test_held,       test_tunnel,
+		test_fixed,    test_association, test_flow,    test_socks5,     test_slow,
+		test_way,      test_seen,        test_limits,  test_nameserver, test_published,
+		test_service,
 	};
 	Suite *suite = suite_create("proxy");
 	SRunner *runner;

@@ -11,6 +11,7 @@
 #include "proxy/proxy.h"
 #include "proxy/proxy_service.h"
 
+TCase *test_association(void);
 TCase *test_body(void);
 TCase *test_cut(void);
 TCase *test_exchange(void);
