@@ -52,8 +52,8 @@ static void take_datagram(struct association *association, const uint8_t *bytes,
 	if (head < 0)
 		association->bad_count++;
 	else
-		flows_take(&association->flows, bytes, (size_t)head, &dst, bytes + head,
-			   len - (size_t)head);
+		flow_take(&association->flows, bytes, (size_t)head, &dst, bytes + head,
+			  len - (size_t)head);
 }
 
 /* The first socket that sends is the client's, and stays it. */
@@ -172,7 +172,7 @@ static void association_free(struct association *association, enum policy_reason
 	struct connection *connection = association->connection;
 	char cause[120];
 
-	flows_close(&association->flows, reason);
+	flow_close_all(&association->flows, reason);
 	exec_sockets_withdraw(association->request);
 	if (association->bad_count > 0 && !connection->request) {
 		(void)snprintf(cause, sizeof(cause),

@@ -125,7 +125,7 @@ static void take_datagram(struct datagrams *datagrams, const struct packet_way *
 	struct socks5_request dst = { .port = way->to_port };
 
 	dst.host_len = strlen(addr_text(&way->to, dst.host));
-	flows_take(&datagrams->flows, (const uint8_t *)way, sizeof(*way), &dst, bytes, len);
+	flow_take(&datagrams->flows, (const uint8_t *)way, sizeof(*way), &dst, bytes, len);
 }
 
 /* False: there is no more, or the socket fails. */
@@ -205,7 +205,7 @@ void datagrams_end(struct datagrams *datagrams)
 {
 	if (!datagrams)
 		return;
-	flows_close(&datagrams->flows, POLICY_EXEC_ENDED);
+	flow_close_all(&datagrams->flows, POLICY_EXEC_ENDED);
 	if (datagrams->fds[LISTENER] >= 0)
 		event_del(&datagrams->event);
 	for (size_t i = 0; i < SOCKETS; i++) {

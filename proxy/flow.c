@@ -246,8 +246,8 @@ static void send_or_hold(struct flow *flow, const void *bytes, size_t len)
 		hold(flow, bytes, len);
 }
 
-void flows_take(struct flows *flows, const uint8_t *key, size_t key_len,
-		const struct socks5_request *dst, const void *bytes, size_t len)
+void flow_take(struct flows *flows, const uint8_t *key, size_t key_len,
+	       const struct socks5_request *dst, const void *bytes, size_t len)
 {
 	struct flow *flow = find_flow(flows, key, key_len);
 	bool is_known = flow != NULL;
@@ -260,7 +260,7 @@ void flows_take(struct flows *flows, const uint8_t *key, size_t key_len,
 		flows->refuse(flow); /* it is recorded already */
 }
 
-void flows_close(struct flows *flows, enum policy_reason reason)
+void flow_close_all(struct flows *flows, enum policy_reason reason)
 {
 	struct flow *flow;
 

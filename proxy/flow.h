@@ -47,10 +47,10 @@ struct flow {
 
 /* A datagram of a client for @dst: sends it, holds it or drops it. A flow is made if none has this
  * key. */
-void flows_take(struct flows *flows, const uint8_t *key, size_t key_len,
-		const struct socks5_request *dst, const void *bytes, size_t len);
+void flow_take(struct flows *flows, const uint8_t *key, size_t key_len,
+	       const struct socks5_request *dst, const void *bytes, size_t len);
 /* Ends all. */
-void flows_close(struct flows *flows, enum policy_reason reason);
+void flow_close_all(struct flows *flows, enum policy_reason reason);
 
 /* The handlers of state DATAGRAMS. */
 void flow_on_upstream(struct connection *connection);

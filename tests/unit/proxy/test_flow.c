@@ -57,7 +57,7 @@ static void begin(struct fixture *fixture)
 
 static void end(struct fixture *fixture)
 {
-	flows_close(&fixture->flows, POLICY_EXEC_ENDED);
+	flow_close_all(&fixture->flows, POLICY_EXEC_ENDED);
 	ck_assert_uint_eq(fixture->flows.count, 0);
 	ck_assert_uint_eq(fixture->flows.held_bytes, 0);
 	fd_close(fixture->server);
@@ -70,7 +70,7 @@ static void take_bytes(struct fixture *fixture, const char *key, const char *hos
 	struct socks5_request dst = { .host_len = strlen(host), .port = fixture->port };
 
 	memcpy(dst.host, host, dst.host_len + 1);
-	flows_take(&fixture->flows, (const uint8_t *)key, strlen(key), &dst, bytes, len);
+	flow_take(&fixture->flows, (const uint8_t *)key, strlen(key), &dst, bytes, len);
 	rig_settle(&fixture->rig);
 }
 
@@ -135,7 +135,7 @@ START_TEST(answers_go_to_their_flow)
 	ck_assert_uint_eq(fixture.rig.submits, 2);
 	ck_assert_int_eq(fixture.rig.asked.way, POLICY_WAY_CAPTURED);
 	ck_assert_int_eq(fixture.rig.asked.dst.protocol, POLICY_UDP);
-	flows_close(&fixture.flows, POLICY_EXEC_ENDED);
+	flow_close_all(&fixture.flows, POLICY_EXEC_ENDED);
 	ck_assert_int_eq(rig_report(&fixture.rig, 2)->closed, POLICY_EXEC_ENDED);
 	end(&fixture);
 }
