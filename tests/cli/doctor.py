@@ -76,7 +76,7 @@ def to_a_full_disk(top):
     with open("/dev/full", "w") as full:
         done = subprocess.run([SALLYPORT, "doctor"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S,
                               env={"PATH": "/usr/bin:/bin", "HOME": str(top), "TMPDIR": str(top), "XDG_RUNTIME_DIR": str(top)})
-    must(done.returncode == 3 and "cannot write the result: No space left on device" in done.stderr, done)
+    must(done.returncode == 3 and "cannot write to standard output: No space left on device" in done.stderr, done)
 
 
 CASES = [as_run, without_namespaces, a_broken_policy, warnings_of_a_run, to_a_full_disk]
