@@ -98,6 +98,17 @@ int frame_link_send_on(int socket, const struct frame *frame, const int *fds, si
 	return fd_send(socket, &wire, len, fds, count);
 }
 
+/* False: the @len bytes of @wire are malformed, or the end. */
+static bool frame_from_wire(struct frame *ret, const struct frame_wire *wire, ssize_t len)
+{
+	if (len < (ssize_t)FRAME_HEAD_BYTES)
+		return false;
+	frame_begin(ret, wire->type);
+	ret->len = (uint32_t)len - FRAME_HEAD_BYTES;
+	memcpy(ret->bytes, wire->bytes, ret->len);
+	return true;
+}
+
 int frame_link_receive_on(int socket, struct frame *ret, int *ret_fds, size_t *ret_count)
 {
 	struct frame_wire wire;
@@ -105,28 +116,11 @@ int frame_link_receive_on(int socket, struct frame *ret, int *ret_fds, size_t *r
 
 	if (n < 0)
 		return (int)n;
-	if (n < (ssize_t)FRAME_HEAD_BYTES) {
-		for (size_t i = 0; i < *ret_count; i++)
-			fd_close(ret_fds[i]);
-		return n == 0 ? -EPIPE : -EBADMSG;
-	}
-	frame_begin(ret, wire.type);
-	ret->len = (uint32_t)n - FRAME_HEAD_BYTES;
-	memcpy(ret->bytes, wire.bytes, ret->len);
-	return 0;
-}
-
-/* False: @message is malformed, or the end. */
-static bool frame_from(struct frame *ret, const struct fd_message *message)
-{
-	const struct frame_wire *wire = message->bytes;
-
-	if (message->len < (ssize_t)FRAME_HEAD_BYTES)
-		return false;
-	frame_begin(ret, wire->type);
-	ret->len = (uint32_t)message->len - FRAME_HEAD_BYTES;
-	memcpy(ret->bytes, wire->bytes, ret->len);
-	return true;
+	if (frame_from_wire(ret, &wire, n))
+		return 0;
+	for (size_t i = 0; i < *ret_count; i++)
+		fd_close(ret_fds[i]);
+	return n == 0 ? -EPIPE : -EBADMSG;
 }
 
 /* Passes on what was received, until the link is closed or freed. Callbacks take descriptors. */
@@ -136,7 +130,7 @@ static void frame_link_deliver(struct frame_link *link, struct fd_message *messa
 	for (int i = 0; i < count; i++) {
 		bool is_over = *is_freed || link->is_closed;
 
-		if (!is_over && frame_from(&link->frame, &messages[i])) {
+		if (!is_over && frame_from_wire(&link->frame, messages[i].bytes, messages[i].len)) {
 			link->on_frame(&link->frame, messages[i].fds, messages[i].fd_count,
 				       link->arg);
 			continue;
