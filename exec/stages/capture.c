@@ -294,38 +294,27 @@ static int open_listener(int family)
 	return r;
 }
 
-static int open_names(int family)
+/* With a name comes the address that was asked, which the answer comes from; with a captured
+ * datagram the address that it was sent to. */
+static int report_destination(long fd, int family, bool has_names)
 {
-	struct sockaddr_storage name;
-	socklen_t len = name_any(&name, family, INSIDE_NET_DNS);
-	long fd = sys(socket, family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int r = fd < 0 ? (int)fd : make_transparent(fd, family);
+	if (has_names)
+		return family == AF_INET6 ? set(fd, SOL_IPV6, IPV6_RECVPKTINFO, 1)
+					  : set(fd, SOL_IP, IP_PKTINFO, 1);
+	int r = set(fd, SOL_IP, IP_RECVORIGDSTADDR, 1);
 
-	/* An answer comes from the address that was asked. */
-	if (r == 0)
-		r = family == AF_INET6 ? set(fd, SOL_IPV6, IPV6_RECVPKTINFO, 1)
-				       : set(fd, SOL_IP, IP_PKTINFO, 1);
-	if (r == 0)
-		r = (int)sys(bind, fd, &name, len);
-	if (r == 0)
-		return (int)fd;
-	if (fd >= 0)
-		(void)sys(close, fd);
-	return r;
+	return r == 0 && family == AF_INET6 ? set(fd, SOL_IPV6, IPV6_RECVORIGDSTADDR, 1) : r;
 }
 
-/* The address that a datagram was sent to comes with it. */
-static int open_datagrams(int family)
+static int open_udp(int family, bool has_names)
 {
 	struct sockaddr_storage name;
-	socklen_t len = name_any(&name, family, INSIDE_NET_PORT);
+	socklen_t len = name_any(&name, family, has_names ? INSIDE_NET_DNS : INSIDE_NET_PORT);
 	long fd = sys(socket, family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int r = fd < 0 ? (int)fd : make_transparent(fd, family);
 
 	if (r == 0)
-		r = set(fd, SOL_IP, IP_RECVORIGDSTADDR, 1);
-	if (r == 0 && family == AF_INET6)
-		r = set(fd, SOL_IPV6, IPV6_RECVORIGDSTADDR, 1);
+		r = report_destination(fd, family, has_names);
 	if (r == 0)
 		r = (int)sys(bind, fd, &name, len);
 	if (r == 0)
@@ -352,14 +341,14 @@ int capture_open(struct capture *ret, bool has_datagrams)
 	if (r == 0)
 		r = make_local(AF_INET, own_4, sizeof(own_4));
 	ret->listener = open_listener(family);
-	ret->names = ret->listener < 0 ? -1 : open_names(family);
+	ret->names = ret->listener < 0 ? -1 : open_udp(family, true);
 	ret->datagrams = (struct datagrams){ -1, -1, -1 };
 	if (ret->names < 0)
 		return ret->listener < 0 ? ret->listener : ret->names;
 	if (r == 0 && has_datagrams) {
 		ret->datagrams.raw4 = open_raw(AF_INET);
 		ret->datagrams.raw6 = has_v6 ? open_raw(AF_INET6) : -1;
-		ret->datagrams.listener = open_datagrams(family);
+		ret->datagrams.listener = open_udp(family, false);
 		r = ret->datagrams.listener < 0 ? ret->datagrams.listener : 0;
 	}
 	return r;
