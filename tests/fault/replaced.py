@@ -158,13 +158,14 @@ def in_a_request(stage):
 
 
 def descriptors(stage):
-    """How many descriptors the gate has, but for its watch of files, which it begins later. None: this user may not look."""
+    """How many descriptors the gate has, but for its watch of files and its first sync of the log, which come later. None: this user may not
+    look."""
     gate = [stage.gate.process.pid]
     if stage.is_joined:
         gate.append(int((stage.world.top / "runtime" / "sallyport" / "work.lock").read_text()))
     try:
         links = [os.readlink(entry.path) for pid in gate for entry in os.scandir(f"/proc/{pid}/fd")]
-        return sum("inotify" not in link for link in links)
+        return sum(link not in ("anon_inode:inotify", "anon_inode:[eventfd]") for link in links)
     except PermissionError:
         return None
     except FileNotFoundError:
