@@ -22,6 +22,12 @@ void fd_close(int fd)
 	errno = saved;
 }
 
+void fd_close_all(const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+}
+
 int fd_set_nonblocking(int fd, bool on)
 {
 	int flags = fcntl(fd, F_GETFL);

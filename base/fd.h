@@ -14,6 +14,7 @@ static inline void fd_close_local(int *fd)
 {
 	fd_close(*fd);
 }
+void fd_close_all(const int *fds, size_t count);
 #define auto_close __attribute__((cleanup(fd_close_local)))
 
 /* Transfers ownership from a local: the local is -1 afterwards. */

@@ -21,6 +21,7 @@
 #include "gateway/approvals/late_answers.h"
 #include "gateway/grants/ledger.h"
 #include "gateway/link/link_server.h"
+#include "gateway/link/rings.h"
 #include "gateway/grants/live_requests.h"
 #include "gateway/link/local.h"
 #include "gateway/execs/lookups.h"
@@ -122,8 +123,9 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 
 	gw->loop = loop;
 	gw->take_turn = turn_take;
+	gw->let_go = turn_let_go;
 	config_copy(&gw->config, config);
-	gw->wants_program = gw->config.counts_egress || policy_wants_program(gw->config.policy);
+	rings_policy(gw);
 	keys_init(&gw->execs);
 	keys_init(&gw->parties);
 	keys_init(&gw->approvals);
@@ -194,6 +196,7 @@ void gateway_free(struct gateway *gw)
 	inquiries_done(gw);
 	agent_questions_done(gw);
 	approval_deny_all(gw, POLICY_GATE_CLOSING);
+	rings_hold(gw);
 	local_cut_all(gw);
 	link_server_free_all(gw);
 	for (size_t i = 0; i < gw->approver_count; i++)

@@ -100,7 +100,7 @@ struct gateway {
 	struct approval_queue news;
 	struct approval *telling; /* being told to the approvers; NULL when freed meanwhile */
 	unsigned int question_count, waiting;
-	uint64_t last_number, last_serial, last_answer; /* the answer: id of the last remembered */
+	uint64_t last_number, last_serial, last_answer /* remembered */, last_ring, policy_number;
 	struct question_walk *walks;
 	struct waiter_queue queue;
 	struct lookups {
@@ -131,12 +131,12 @@ struct gateway {
 	} live;
 	struct loop_timer turn;
 	loop_fn take_turn;
+	void (*let_go)(struct waiter *waiter);
 	struct loop_timer patience; /* armed: an approver may still attach */
 	struct slot batch[GATEWAY_BATCH];
 	size_t batch_count;
 	unsigned int limits_reached; /* BIT(enum policy_limit), reached by any command */
-	bool must_count_approvers, has_aborted;
-	bool wants_program; /* some rule needs the asking program */
+	bool must_count_approvers, has_aborted, wants_program /* of a rule */, may_let_go;
 	LIST_HEAD(local_client_list, local_client) clients;
 	LIST_HEAD(worker_list, worker) workers;
 	uint64_t *ended; /* execs whose listeners are closed once their waiters have a verdict */

@@ -100,6 +100,8 @@ void policy_asker_free(struct policy_asker *asker);
 void policy_asker_set_program(struct policy_asker *asker, const char *path);
 /* Does a rule have `by`? Otherwise the program that asks need not be determined. */
 bool policy_wants_program(const struct policy *policy);
+/* Does a rule have `by` or `from`? Otherwise the requester does not matter. */
+bool policy_wants_asker(const struct policy *policy);
 /* `durable strict` in any file: a record is on the disk before what it allows is let go. */
 bool policy_is_durable(const struct policy *policy);
 /* Combines two sets of limits: the smaller value of each applies. The account is that of @more

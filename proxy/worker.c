@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "gateway/gateway.h"
 #include "gateway/gateway_drain.h"
+#include "gateway/gateway_let_go.h"
 #include "gateway/gateway_names.h"
 #include "gateway/gateway_note.h"
 #include "policies/policies_image.h"
@@ -18,16 +19,11 @@
 struct worker {
 	struct loop *loop;
 	struct proxy *proxy;
+	struct gateway_client *client;
 	struct proxy_config config;
 	struct policy *policy; /* a policy that replaced the first one, owned */
 	bool has_failed;
 };
-
-static void close_all(const int *fds, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
-}
 
 static void on_exec(uint64_t exec, int *fds, size_t count, void *arg)
 {
@@ -41,7 +37,7 @@ static void on_exec(uint64_t exec, int *fds, size_t count, void *arg)
 	if (count != PROXY_FDS) {
 		log_error("exec %llu: got %zu descriptors instead of %d; its network stays closed",
 			  (unsigned long long)exec, count, PROXY_FDS);
-		close_all(fds, count);
+		fd_close_all(fds, count);
 		return;
 	}
 	r = proxy_open(worker->proxy, exec, fds);
@@ -73,6 +69,7 @@ static void on_image(int image, void *arg)
 		return;
 	}
 	worker->config.policy = policy;
+	gateway_client_decide_by(worker->client, policy);
 	proxy_policy_changed(worker->proxy);
 	policy_free(worker->policy);
 	worker->policy = policy;
@@ -112,9 +109,9 @@ static int set_signals(struct err *why)
 	return 0;
 }
 
-static int run(struct worker *worker, struct gateway_client *client, struct err *why)
+static int run(struct worker *worker, struct err *why)
 {
-	worker->proxy = proxy_new(worker->loop, client, &worker->config, why);
+	worker->proxy = proxy_new(worker->loop, worker->client, &worker->config, why);
 	if (!worker->proxy)
 		return -1;
 	/* Every file that is needed is open; no hostile byte has been read. */
@@ -126,22 +123,24 @@ static int run(struct worker *worker, struct gateway_client *client, struct err 
 int proxy_worker(int socket, const struct proxy_config *config)
 {
 	struct worker worker = { .loop = loop_new(), .config = *config };
-	struct gateway_client *client =
-		gateway_client_connect(worker.loop, socket, on_exec, on_gone, &worker);
 	struct err why = { 0 };
 	int r = -1;
 
-	if (client) {
+	worker.client = gateway_client_connect(worker.loop, socket, on_exec, on_gone, &worker);
+	if (worker.client) {
+		struct gateway_client *client = worker.client;
+
+		gateway_client_decide_by(client, config->policy);
 		gateway_client_on_image(client, on_image, &worker);
 		gateway_client_on_names(client, on_names, &worker);
 		gateway_client_on_note(client, on_note, &worker);
 		gateway_client_on_drain(client, on_drain, &worker);
-		r = run(&worker, client, &why);
+		r = run(&worker, &why);
 	}
 	if (r < 0)
 		log_error("proxy worker: %s", why.text);
 	proxy_free(worker.proxy);
-	gateway_client_free(client);
+	gateway_client_free(worker.client);
 	loop_free(worker.loop);
 	policy_free(worker.policy);
 	return r < 0 || worker.has_failed ? 1 : 0;

@@ -11,6 +11,7 @@
 #include "gateway/audit/logfile.h"
 #include "gateway/audit/record.h"
 #include "gateway/audit/segment.h"
+#include "gateway/link/left.h"
 
 /* Lines that are sealed for the log. */
 struct merge {
@@ -33,6 +34,14 @@ static int merge_seal(struct merge *merge, const char *members, size_t len)
 	return 0;
 }
 
+static int merge_seal_record(const struct sink_record *record, void *arg)
+{
+	char members[CHAIN_MEMBERS_MAX];
+	ssize_t len = record_members(record, members, sizeof(members));
+
+	return len < 0 ? (int)len : merge_seal(arg, members, (size_t)len);
+}
+
 static int merge_seal_killed(struct merge *merge, const char *run, bool is_cut, bool is_torn)
 {
 	struct sink_record record = {
@@ -49,12 +58,9 @@ static int merge_seal_killed(struct merge *merge, const char *run, bool is_cut, 
 				 : "the run was killed; its last records have now been merged, and "
 				   "files that its command left behind may have no record",
 	};
-	char members[CHAIN_MEMBERS_MAX];
 
 	record_stamp(&record);
-	ssize_t len = record_members(&record, members, sizeof(members));
-
-	return len < 0 ? (int)len : merge_seal(merge, members, (size_t)len);
+	return merge_seal_record(&record, merge);
 }
 
 static bool merge_is_end(const char *line, size_t len)
@@ -82,13 +88,24 @@ static int merge_lines(struct merge *merge, const struct segment_read *read, boo
 	return 0;
 }
 
-/* Is @line the record that @run was killed? */
-static bool merge_is_killed(const char *line, size_t len, const char *run)
+/* Do the lines from @at say that @run was killed, after what its workers had left? */
+static bool merge_is_killed(const char *at, const char *end, const char *run)
 {
-	char members[SEGMENT_RUN_MAX + 64];
-	int n = snprintf(members, sizeof(members), ",\"run\":\"%s\",\"event\":\"killed\",", run);
+	char killed[SEGMENT_RUN_MAX + 64], any[SEGMENT_RUN_MAX + 16];
+	int n = snprintf(killed, sizeof(killed), ",\"run\":\"%s\",\"event\":\"killed\",", run);
+	int m = snprintf(any, sizeof(any), ",\"run\":\"%s\",", run);
+	const char *newline;
 
-	return memmem(line, len, members, (size_t)n) != NULL;
+	while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
+		size_t len = (size_t)(newline - at);
+
+		if (memmem(at, len, killed, (size_t)n))
+			return true;
+		if (!memmem(at, len, any, (size_t)m))
+			return false;
+		at = newline + 1;
+	}
+	return false;
 }
 
 /* Skips the records that the run, or one that merged them, had merged before it was killed: those
@@ -124,10 +141,9 @@ static int merge_recover(const struct logfile *log, struct segment *segment, con
 		ours = our_end + 1;
 		theirs = their_end + 1;
 	}
-	const char *end = r == 0 ? memchr(theirs, '\n', (size_t)(there + n - theirs)) : NULL;
 
-	*ret_is_told = run && end && ours == read.bytes + read.len &&
-		       merge_is_killed(theirs, (size_t)(end - theirs), run);
+	*ret_is_told = r == 0 && run && ours == read.bytes + read.len &&
+		       merge_is_killed(theirs, there + n, run);
 	free(read.bytes);
 	return r;
 }
@@ -137,6 +153,7 @@ static int merge_locked(struct logfile *log, struct segment *segment, const char
 {
 	struct segment_read read = { 0 };
 	struct merge merge = { .next = log->chain };
+	struct left *left = NULL;
 	bool has_ended, is_told = false;
 	int r = segment->is_unsure ? merge_recover(log, segment, run, &is_told, why) : 0;
 
@@ -144,7 +161,11 @@ static int merge_locked(struct logfile *log, struct segment *segment, const char
 		r = segment_read(segment, &read, why);
 	if (r == 0)
 		r = merge_lines(&merge, &read, &has_ended);
-	if (r == 0 && run && read.is_last && !has_ended && !is_told)
+	if (r == 0 && run && read.is_last)
+		left = left_open(segment->path, run);
+	if (left && !is_told)
+		r = left_each(left, merge_seal_record, &merge);
+	if (left && r == 0 && !has_ended && !is_told)
 		r = merge_seal_killed(&merge, run, segment->is_cut, read.is_torn);
 	if (r == 0) {
 		segment->log = log->chain;
@@ -156,6 +177,8 @@ static int merge_locked(struct logfile *log, struct segment *segment, const char
 	}
 	if (r == 0)
 		segment->is_unsure = run != NULL;
+	if (r == 0 && left)
+		left_remove(left);
 	if (r == 0 && is_kept && (read.is_last || !run)) {
 		segment->is_taken = true;
 		segment->taken = read.chain;
@@ -166,6 +189,7 @@ static int merge_locked(struct logfile *log, struct segment *segment, const char
 	}
 	if (r == 0 && !read.is_last)
 		r = 1;
+	left_free(left);
 	free(read.bytes);
 	free(merge.bytes);
 	return r;

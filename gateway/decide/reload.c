@@ -3,6 +3,7 @@
 #include "gateway/execs/execs.h"
 #include "gateway/audit/journal.h"
 #include "gateway/link/link_server.h"
+#include "gateway/link/rings.h"
 #include "gateway/grants/live_requests.h"
 #include "gateway/execs/lookups.h"
 #include "gateway/decide/review.h"
@@ -99,13 +100,15 @@ static void reload_record(struct gateway *gw, const struct gateway_reload *reloa
 
 void gateway_reload(struct gateway *gw, const struct gateway_reload *reload)
 {
+	if (reload->policy)
+		rings_hold(gw); /* what was let go by the old policy is reviewed with the rest */
 	reload_record(gw, reload);
 	if (!reload->policy)
 		return;
 	gw->config.policy = reload->policy;
 	journal_set_strict(gw->journal, policy_is_durable(reload->policy));
 	grants_reloaded(&gw->grants, reload->policy, loop_wall_us(gw->loop) / 1000000);
-	gw->wants_program = gw->config.counts_egress || policy_wants_program(reload->policy);
+	rings_policy(gw);
 	link_server_policy(gw, reload->image); /* the workers get it before any verdict by it */
 	if (reload->prompt_timeout_ms > 0)
 		gw->config.prompt_timeout_ms = reload->prompt_timeout_ms;

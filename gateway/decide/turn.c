@@ -19,6 +19,7 @@
 #include "gateway/grants/leases.h"
 #include "gateway/grants/ledger.h"
 #include "gateway/link/link_server.h"
+#include "gateway/link/rings.h"
 #include "gateway/grants/live_requests.h"
 #include "gateway/execs/lookups.h"
 #include "gateway/decide/protocols.h"
@@ -291,16 +292,12 @@ static unsigned int turn_fill_batch(struct gateway *gw)
 	return looked;
 }
 
-static void turn_hand_out(struct gateway *gw, struct slot *slot)
+/* Counts it everywhere. */
+static void turn_note(struct gateway *gw, struct waiter *waiter,
+		      const struct policy_verdict *verdict)
 {
-	struct waiter *waiter = take(slot->waiter);
-	struct policy_verdict *verdict = &slot->verdict;
 	const struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
 
-	waiter->slot = NULL;
-	/* An earlier verdict of this batch may have ended the exec. */
-	if (verdict->action == POLICY_ALLOW && waiter->facts.exec != 0 && !exec)
-		verdict_refuse(verdict, POLICY_EXEC_ENDED);
 	if (exec)
 		outcomes_verdict(&gw->outcomes, exec->outcome, &waiter->facts.dst, verdict,
 				 waiter->program_pid);
@@ -326,7 +323,56 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	} else {
 		leases_end(waiter, NULL);
 	}
+}
+
+static void turn_hand_out(struct gateway *gw, struct slot *slot)
+{
+	struct waiter *waiter = take(slot->waiter);
+	struct policy_verdict *verdict = &slot->verdict;
+
+	waiter->slot = NULL;
+	/* An earlier verdict of this batch may have ended the exec. */
+	if (verdict->action == POLICY_ALLOW && waiter->facts.exec != 0 &&
+	    !execs_find(gw, waiter->facts.exec))
+		verdict_refuse(verdict, POLICY_EXEC_ENDED);
+	turn_note(gw, waiter, verdict);
 	client_settle(&waiter->ticket, verdict);
+}
+
+/* What the policy says about it here: a denial only if its exec has just ended, or if the worker is
+ * not what we started. */
+static void let_go_decide(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
+{
+	execs_ask_who(waiter);
+	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
+	protocols_decide(gw, waiter, verdict);
+	waiter->facts.asker = NULL; /* it borrows from this call */
+	if (waiter->facts.exec != 0 && !execs_find(gw, waiter->facts.exec))
+		verdict_refuse(verdict, POLICY_EXEC_ENDED);
+	else if (is_own_page(gw, waiter, verdict))
+		verdict_refuse(verdict, POLICY_OWN_LISTENER);
+	else if (verdict->action == POLICY_ASK)
+		verdict_refuse(verdict, POLICY_DENIED_SINCE);
+}
+
+void turn_let_go(struct waiter *waiter)
+{
+	struct gateway *gw = waiter->gw;
+	struct policy_verdict verdict, cut;
+
+	let_go_decide(gw, waiter, &verdict);
+	cut = verdict;
+	if (cut.action == POLICY_DENY)
+		verdict = (struct policy_verdict){ .action = POLICY_ALLOW,
+						   .reason = POLICY_RULE_ALLOW,
+						   .promise = waiter->facts.carries };
+	const struct sink_record record = decision_record(gw, waiter, &verdict);
+
+	(void)journal_write_later(gw->journal, &record); /* it stays, also after an error */
+	turn_note(gw, waiter, &verdict);
+	if (cut.action == POLICY_DENY)
+		live_requests_cut_one(waiter, &cut);
+	queue_schedule(gw);
 }
 
 static unsigned int turn_batch(struct gateway *gw)
@@ -356,6 +402,7 @@ static bool is_unrecorded(struct waiter *waiter, struct policy_verdict *ret, voi
 /* Ends all connections at once, however many, because their bytes can no longer be recorded. */
 static void turn_close_unrecorded(struct gateway *gw)
 {
+	rings_hold(gw);
 	approval_deny_all(gw, POLICY_AUDIT_FAILED);
 	link_server_deny_held(gw);
 	(void)live_requests_cut(gw, is_unrecorded, NULL);

@@ -6,3 +6,5 @@
 
 /* A loop_fn for gw->take_turn; @arg is the gateway. */
 void turn_take(void *arg);
+/* For gw->let_go: its worker has let @waiter go. Records it, and cuts it if it is denied here. */
+void turn_let_go(struct waiter *waiter);

@@ -7,6 +7,7 @@
 #include "gateway/execs/execs.h"
 #include "gateway/audit/journal.h"
 #include "gateway/link/link_server.h"
+#include "gateway/link/rings.h"
 #include "gateway/link/local.h"
 #include "gateway/execs/lookups.h"
 #include "gateway/decide/queue.h"
@@ -59,6 +60,7 @@ void gateway_exec_end(struct gateway *gw, uint64_t id, int exit_status)
 				      .exec = id,
 				      .exit_status = exit_status };
 
+	rings_hold(gw);
 	link_server_close_way(gw, id);
 	if (!exec)
 		return;

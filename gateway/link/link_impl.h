@@ -6,14 +6,16 @@
  *                    LINK_WITHDRAW   id
  *                    LINK_REPORT     id or 0, report
  *                    LINK_SPENT      id, spent
+ *                    LINK_RING       0: read the ring
  *   to the worker    LINK_VERDICT    id, verdict
  *                    LINK_CUT        id, verdict (of an allowed one)
  *                    LINK_OPEN       exec, with the listeners
  *                    LINK_CLOSE      exec
- *                    LINK_POLICY     0, with the policy's image
+ *                    LINK_POLICY     its number, with the policy's image
  *                    LINK_LEASE      id, lease
  *                    LINK_NAMES      bits, with the files
  *                    LINK_NOTE       exec, what its sandbox refused
+ *                    LINK_RING       0, with the file for what it decides itself (rings.h)
  *                    LINK_DRAIN      0: accept nobody; LINK_FINISH follows the last connection
  *   both ways        LINK_FINISH     0: a request to report what is left; the answer follows the
  *                                    last report
@@ -26,7 +28,7 @@
 #include "gateway/gateway_note.h"
 #include "policies/policies_request.h"
 
-#define LINK_VERSION     11
+#define LINK_VERSION     12
 #define LINK_TICKETS_MAX 65536 /* of one worker; one more is denied */
 
 enum link_type {
@@ -44,7 +46,8 @@ enum link_type {
 	LINK_LEASE,
 	LINK_NAMES,
 	LINK_NOTE,
-	LINK_DRAIN
+	LINK_DRAIN,
+	LINK_RING
 };
 
 /* LINK_NAMES: the files that are sent with it, in this order. */
@@ -55,7 +58,7 @@ void link_codec_put_hello(struct frame *frame);
 int link_codec_get_hello(struct frame *frame);
 
 /* LINK_WITHDRAW, LINK_OPEN, LINK_CLOSE, LINK_POLICY, LINK_NAMES, LINK_FINISH,
- * LINK_DRAIN: one number. */
+ * LINK_DRAIN, LINK_RING: one number. */
 void link_codec_put_number(struct frame *frame, enum link_type type, uint64_t number);
 int link_codec_get_number(struct frame *frame, uint64_t *ret_number);
 

@@ -14,32 +14,9 @@
 #include "gateway/link/held.h"
 #include "gateway/link/link_impl.h"
 #include "gateway/link/local.h"
+#include "gateway/link/rings.h"
+#include "gateway/link/worker_impl.h"
 #include "gateway/decide/queue.h"
-
-/* A worker's request that has no verdict yet, or was allowed and is not reported. */
-struct asked {
-	struct key_node node; /* by the worker's id */
-	struct worker *worker;
-	struct gateway_ticket *ticket;
-	bool is_allowed;
-	uint64_t number; /* of journal_await(): what it allows is let go then */
-};
-
-struct worker {
-	struct gateway *gw;
-	struct frame_link *link;
-	struct gateway_client *client;
-	struct key_table asked;
-	struct held_list held;
-	uint64_t last_id;
-	bool has_said_hello, must_finish, was_told_to_finish;
-	uint64_t exec;                 /* the only exec that it serves; 0: all */
-	unsigned int number;           /* the owner's, if it serves all */
-	struct traffic *trips;         /* of one exec; NULL: the gateway's own counts */
-	gateway_guest_gone_fn on_gone; /* for one exec; NULL: the owner does not want a call */
-	void *arg;
-	LIST_ENTRY(worker) entry;
-};
 
 /* What it has not reported, it reports no more. */
 static void worker_lose(struct worker *worker)
@@ -61,6 +38,7 @@ static void worker_close(struct worker *worker, enum policy_reason reason)
 	struct key_node *node;
 	struct held *held;
 
+	rings_end(worker);
 	LIST_REMOVE(worker, entry);
 	while ((held = held_pop(&worker->held)))
 		free(held);
@@ -223,6 +201,30 @@ static int handle_submit(struct worker *worker, struct frame *frame)
 	asked->worker = worker;
 	keys_add(&worker->asked, &asked->node, id, NULL);
 	asked->ticket = gateway_submit(worker->client, &facts, on_verdict, asked);
+	rings_asked(worker, id);
+	return 0;
+}
+
+/* The worker has decided it by a rule that needs nobody else. Reports of earlier ones may still be
+ * on the way. */
+static int handle_let_go(struct worker *worker, struct frame *frame)
+{
+	struct link_request room;
+	struct policy_facts facts;
+	uint64_t id;
+	int r = link_codec_get_submit(frame, &id, &facts, &room);
+
+	if (r < 0 || id <= worker->last_let_go || keys_find(&worker->asked, id, NULL) ||
+	    !worker_may_name(worker, facts.exec) || facts.plea ||
+	    worker->asked.count >= (size_t)2 * LINK_TICKETS_MAX)
+		return -EBADMSG;
+	worker->last_let_go = id;
+	struct asked *asked = mem_new(sizeof(*asked));
+
+	asked->worker = worker;
+	asked->is_allowed = true;
+	keys_add(&worker->asked, &asked->node, id, NULL);
+	asked->ticket = local_let_go(worker->client, &facts, asked);
 	return 0;
 }
 
@@ -232,7 +234,7 @@ static int handle_withdraw(struct worker *worker, struct frame *frame)
 	int r = link_codec_get_number(frame, &id);
 	struct key_node *node = r < 0 ? NULL : keys_find(&worker->asked, id, NULL);
 
-	if (r < 0 || id > worker->last_id)
+	if (r < 0 || (id > worker->last_id && id > worker->last_let_go))
 		return -EBADMSG;
 	if (!node)
 		return 0; /* its verdict is on the way */
@@ -329,17 +331,29 @@ static int handle_frame(struct worker *worker, struct frame *frame)
 		return handle_spent(worker, frame);
 	if (frame->type == LINK_FINISH)
 		return handle_finish(worker, frame);
-	return -EBADMSG;
+	return frame->type == LINK_RING ? 0 : -EBADMSG; /* the ring is read already */
+}
+
+int link_server_entry(struct worker *worker, struct frame *frame)
+{
+	if (frame->type == LINK_SUBMIT)
+		return handle_let_go(worker, frame);
+	return frame->type == LINK_REPORT ? handle_report(worker, frame) : -EBADMSG;
 }
 
 static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
 {
 	struct worker *worker = arg;
 
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
-	if (count == 0 && handle_frame(worker, frame) == 0)
+	fd_close_all(fds, count);
+	/* What it wrote there was before this frame, and may be what the frame is about. */
+	if (count == 0 && rings_read(worker) == 0 && handle_frame(worker, frame) == 0)
 		return;
+	link_server_break(worker);
+}
+
+void link_server_break(struct worker *worker)
+{
 	log_error("malformed frame from the proxy worker; closing its link");
 	worker_gone(worker, true);
 }
@@ -386,7 +400,7 @@ static void send_policy(struct worker *worker, int image)
 	int own = fcntl(image, F_DUPFD_CLOEXEC, 3);
 	struct frame frame;
 
-	link_codec_put_number(&frame, LINK_POLICY, 0);
+	link_codec_put_number(&frame, LINK_POLICY, worker->gw->policy_number);
 	(void)frame_link_send(worker->link, &frame, &own,
 			      own < 0 ? 0 : 1); /* a closed link reports itself */
 }
@@ -397,12 +411,6 @@ static int send_way(struct worker *worker, uint64_t exec, const int *fds, size_t
 
 	link_codec_put_number(&frame, LINK_OPEN, exec);
 	return frame_link_send(worker->link, &frame, fds, count);
-}
-
-static void close_all(const int *fds, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
 }
 
 /* A worker before it had the listeners of these execs. */
@@ -496,7 +504,7 @@ int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count)
 
 	if (r == 0 && worker)
 		return send_way(worker, exec, fds, count);
-	close_all(fds, count);
+	fd_close_all(fds, count);
 	return r == 0 ? -EPIPE : r;
 }
 
@@ -527,54 +535,6 @@ void link_server_policy(struct gateway *gw, int image)
 
 	LIST_FOREACH (worker, &gw->workers, entry)
 		send_policy(worker, image);
-}
-
-/* -ENOENT: there is no such file. Opened once per worker, so that workers do not share a file
- * offset. */
-static int open_names(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat found;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode))
-		return fd;
-	fd_close(fd);
-	return -EINVAL;
-}
-
-/* A worker that does not get them continues with the old files. */
-static void send_names(struct worker *worker, const char *const paths[2])
-{
-	struct frame frame;
-	uint64_t which = 0;
-	size_t count = 0;
-	int own[2];
-
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		int fd = open_names(paths[i]);
-
-		if (fd == -ENOENT)
-			continue;
-		if (fd < 0) {
-			close_all(own, count);
-			return;
-		}
-		own[count++] = fd;
-		which |= BIT(i);
-	}
-	link_codec_put_number(&frame, LINK_NAMES, which);
-	(void)frame_link_send(worker->link, &frame, own, count); /* a closed link reports itself */
-}
-
-void gateway_send_names(struct gateway *gw, const char *resolv_conf, const char *hosts)
-{
-	const char *const paths[] = { resolv_conf, hosts };
-	struct worker *worker;
-
-	LIST_FOREACH (worker, &gw->workers, entry)
-		send_names(worker, paths);
 }
 
 void link_server_note(struct gateway *gw, uint64_t exec, const char *text)
@@ -669,6 +629,7 @@ void link_server_turn(struct gateway *gw)
 	for (size_t i = 0; i < gw->ended_count; i++)
 		send_to_all(gw, LINK_CLOSE, gw->ended[i]);
 	gw->ended_count = 0;
+	rings_turn(gw);
 	send_finish_to_guests(gw);
 	if (!gw->finish.is_wanted || gw->finish.was_sent)
 		return;

@@ -24,10 +24,8 @@ struct local_client {
 	LIST_ENTRY(local_client) entry;
 };
 
-static struct gateway_ticket *local_submit(struct gateway_client *client,
-					   const struct policy_facts *facts)
+static struct waiter *local_waiter(struct gateway *gw, const struct policy_facts *facts)
 {
-	struct gateway *gw = ((struct local_client *)client)->gw;
 	size_t request_size = policy_request_size(facts->request);
 	size_t plea_len = facts->plea ? strnlen(facts->plea, GATEWAY_PLEA_MAX - 1) : 0;
 	struct waiter *waiter = mem_new(sizeof(*waiter) + request_size + plea_len + 1);
@@ -40,8 +38,30 @@ static struct gateway_ticket *local_submit(struct gateway_client *client,
 	memcpy(plea, plea_len ? facts->plea : "", plea_len); /* its NUL is there */
 	waiter->facts.plea = plea_len ? plea : NULL;
 	waiter->since_ms = loop_now_ms(gw->loop);
+	return waiter;
+}
+
+static struct gateway_ticket *local_submit(struct gateway_client *client,
+					   const struct policy_facts *facts)
+{
+	struct waiter *waiter = local_waiter(((struct local_client *)client)->gw, facts);
+
 	queue_add(waiter);
 	return &waiter->ticket;
+}
+
+struct gateway_ticket *local_let_go(struct gateway_client *client, const struct policy_facts *facts,
+				    void *arg)
+{
+	struct waiter *waiter = local_waiter(((struct local_client *)client)->gw, facts);
+	struct gateway_ticket *ticket = &waiter->ticket;
+
+	ticket->client = client;
+	ticket->arg = arg;
+	ticket->is_live = true;
+	TAILQ_INSERT_TAIL(&client->live, ticket, entry);
+	waiter->gw->let_go(waiter);
+	return ticket;
 }
 
 static void local_live_end(struct waiter *waiter)

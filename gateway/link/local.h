@@ -6,6 +6,10 @@
 /* Closes @client: records waiting requests as denied with @reason, and denies them from the loop
  * (gate_closing). */
 void local_cut(struct gateway_client *client, enum policy_reason reason);
+/* The worker of @client has let the request go: records that. The allowed ticket, owned as one of
+ * gateway_submit() with @arg, whose verdict is told to nobody. */
+struct gateway_ticket *local_let_go(struct gateway_client *client, const struct policy_facts *facts,
+				    void *arg);
 /* The worker that had the allowed @ticket (taken) does not report it: records the end. If it died,
  * what it may have sent counts as sent. */
 void local_lose(struct gateway_ticket *ticket, enum policy_reason reason, const char *cause);

@@ -151,11 +151,21 @@ unsigned int asker_not_enforced(const struct policy *policy, const struct rule *
 	return 0;
 }
 
-bool policy_wants_program(const struct policy *policy)
+static bool asker_has_clause(const struct policy *policy, unsigned int kinds)
 {
 	for (size_t i = 0; i < policy->clause_count; i++) {
-		if (policy->clauses[i].kind == CLAUSE_BY)
+		if (BIT(policy->clauses[i].kind) & kinds)
 			return true;
 	}
 	return false;
+}
+
+bool policy_wants_program(const struct policy *policy)
+{
+	return asker_has_clause(policy, BIT(CLAUSE_BY));
+}
+
+bool policy_wants_asker(const struct policy *policy)
+{
+	return asker_has_clause(policy, BIT(CLAUSE_BY) | BIT(CLAUSE_FROM));
 }

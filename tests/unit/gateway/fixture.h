@@ -105,6 +105,7 @@ Suite *suite_crowd(void);
 Suite *suite_link(void);
 Suite *suite_guests(void);
 Suite *suite_link_frames(void);
+Suite *suite_rings(void);
 Suite *suite_audit(void);
 Suite *suite_batches(void);
 Suite *suite_tampering(void);

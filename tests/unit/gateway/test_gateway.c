@@ -20,6 +20,7 @@ int main(void)
 	srunner_add_suite(runner, suite_link());
 	srunner_add_suite(runner, suite_guests());
 	srunner_add_suite(runner, suite_link_frames());
+	srunner_add_suite(runner, suite_rings());
 	srunner_add_suite(runner, suite_audit());
 	srunner_add_suite(runner, suite_batches());
 	srunner_add_suite(runner, suite_tampering());

@@ -1,0 +1,104 @@
+#include "gateway/link/rings.h"
+
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "gateway/audit/journal.h"
+#include "gateway/link/link_impl.h"
+#include "gateway/link/ring.h"
+#include "gateway/link/worker_impl.h"
+#include "policies/policies_gate.h"
+
+#define RINGS_FROM 32 /* requests of a worker: a short run needs no file */
+
+/* 0: the gateway decides everything. */
+static uint64_t rings_generation(const struct gateway *gw)
+{
+	return gw->may_let_go && !journal_has_failed(gw->journal) ? gw->policy_number : 0;
+}
+
+void rings_policy(struct gateway *gw)
+{
+	const struct policy *policy = gw->config.policy;
+
+	gw->policy_number++;
+	gw->wants_program = gw->config.counts_egress || policy_wants_program(policy);
+	gw->may_let_go = gw->config.audit_path && !gw->wants_program &&
+			 !policy_wants_asker(policy) && !policy_is_durable(policy);
+}
+
+void rings_asked(struct worker *worker, uint64_t id)
+{
+	const struct gateway *gw = worker->gw;
+	struct frame frame;
+	int fd;
+
+	if (worker->has_tried_ring || id < RINGS_FROM || rings_generation(gw) == 0)
+		return;
+	auto_free char *name = mem_printf("ring.%s.%d.%llu", gw->config.run, (int)getpid(),
+					  (unsigned long long)++worker->gw->last_ring);
+
+	worker->has_tried_ring = true;
+	worker->ring = ring_new(gw->config.audit_dir, name, &fd);
+	if (!worker->ring)
+		return; /* the gateway decides, as before */
+	ring_set(worker->ring, rings_generation(gw));
+	link_codec_put_number(&frame, LINK_RING, 0);
+	(void)frame_link_send(worker->link, &frame, &fd, 1); /* a closed link reports itself */
+}
+
+static int on_entry(struct frame *frame, int64_t wall_us, void *arg)
+{
+	return link_server_entry(arg, frame);
+}
+
+int rings_read(struct worker *worker)
+{
+	return worker->ring ? ring_read(worker->ring, on_entry, worker) : 0;
+}
+
+void rings_end(struct worker *worker)
+{
+	if (!worker->ring)
+		return;
+	ring_set(worker->ring, 0);
+	bool is_malformed = !worker->client->is_gone && rings_read(worker) < 0;
+
+	if (journal_commit(worker->gw->journal) == 0)
+		ring_keep(worker->ring);
+	ring_free(worker->ring, is_malformed || ring_is_done(worker->ring));
+	worker->ring = NULL;
+	loop_timer_stop(&worker->breaking);
+}
+
+static void on_broken(void *arg)
+{
+	link_server_break(arg);
+}
+
+void rings_hold(struct gateway *gw)
+{
+	struct worker *worker;
+
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		if (!worker->ring)
+			continue;
+		ring_set(worker->ring, 0);
+		if (rings_read(worker) < 0) /* the owner may free the gateway: not in this call */
+			loop_defer(gw->loop, &worker->breaking, on_broken, worker);
+	}
+}
+
+void rings_turn(struct gateway *gw)
+{
+	uint64_t generation = rings_generation(gw);
+	struct worker *worker;
+
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		if (!worker->ring)
+			continue;
+		if (generation != 0 && journal_commit(gw->journal) == 0)
+			ring_keep(worker->ring);
+		ring_set(worker->ring, generation);
+	}
+}
