@@ -2,15 +2,16 @@
  * TOOL` lines. */
 #pragma once
 
-#include "cli/agent/ask_tool.h"
+#include <stdbool.h>
+
 #include "policies/configured/configured.h"
 #include "policies/policies_tools.h"
 
 /* For the reading of one policy. */
 struct policy_environment {
 	char *cwd;
-	struct reach *reach;
-	struct ask_tool ask;
+	bool has_reach;      /* it has been asked for */
+	struct reach *reach; /* NULL: it cannot be read */
 	struct configured_environment configured;
 };
 
