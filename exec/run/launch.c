@@ -44,19 +44,21 @@ struct handover {
 	int image, control, plan;
 	int stdio[3];   /* -1: the child keeps ours */
 	int namespaces; /* CLONE_NEW*; 0: none, and init gets no capabilities */
-	int group;      /* -1: none */
+	bool has_datagrams;
+	int group; /* -1: none */
 	int error;
 	const char *step;
 };
 
 /* The capabilities that the setup needs: for mounts and names, interfaces, the port of the
- * resolver, answers to captured datagrams, the capability sets themselves, the limit under
- * /proc/sys/user, and the wall's copies of descriptors. They are ambient, because execve drops all
- * others. */
-static const int needed[] = { CAP_SYS_ADMIN, CAP_NET_ADMIN,    CAP_NET_BIND_SERVICE, CAP_NET_RAW,
-			      CAP_SETPCAP,   CAP_SYS_RESOURCE, CAP_SYS_PTRACE };
+ * resolver, the capability sets themselves, the limit under /proc/sys/user, and the wall's copies
+ * of descriptors; only where datagrams are captured, the last one, for the answers to them. They
+ * are ambient, because execve drops all others. */
+static const int needed[] = { CAP_SYS_ADMIN,    CAP_NET_ADMIN,  CAP_NET_BIND_SERVICE, CAP_SETPCAP,
+			      CAP_SYS_RESOURCE, CAP_SYS_PTRACE, CAP_NET_RAW };
 
-__attribute__((no_sanitize("address", "undefined"))) static int keep_capabilities(void)
+__attribute__((no_sanitize("address", "undefined"))) static int keep_capabilities(
+	bool has_datagrams)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
@@ -67,7 +69,7 @@ __attribute__((no_sanitize("address", "undefined"))) static int keep_capabilitie
 		data[i].inheritable = data[i].permitted;
 	if (syscall(SYS_capset, &head, data) < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]) - (has_datagrams ? 0 : 1); i++)
 		if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, needed[i], 0, 0) < 0)
 			return -1;
 	return 0;
@@ -93,7 +95,7 @@ __attribute__((no_sanitize("address", "undefined"))) static int run_init(void *a
 	struct handover *handover = arg;
 
 	handover->step = "capabilities";
-	if (handover->namespaces == 0 || keep_capabilities() == 0) {
+	if (handover->namespaces == 0 || keep_capabilities(handover->has_datagrams) == 0) {
 		handover->step = "descriptors";
 		if (put_descriptors(handover) == 0) {
 			handover->step = "execveat";
@@ -248,6 +250,7 @@ static int launch_init(int plan_fd, uint32_t flags, const int *stdio, int group,
 		r = copy_stdio(stdio, handover.stdio);
 	handover.image = image;
 	handover.group = group;
+	handover.has_datagrams = (flags & WIRE_CAPTURE_UDP) != 0;
 	ret->is_alone = (flags & WIRE_UNCONFINED) != 0;
 	ret->has_egress = (flags & (WIRE_UNCONFINED | WIRE_HOST_NETWORK)) == 0;
 	if (!ret->is_alone)
