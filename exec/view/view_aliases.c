@@ -207,6 +207,9 @@ static void hide_asking(struct plan *plan, const struct table *table, const stru
 	cover(plan, asking->point, true);
 }
 
+/* Reads the mounts again: since view_aliases_add_volumes() the plan has looked into every writable
+ * directory, which mounts what is below an automount, and others may have renamed a directory above
+ * a mount, which no notice of the kernel tells. */
 int view_aliases_cover(struct plan *plan, struct err *why)
 {
 	size_t hidden = plan->hidden.count, closed = plan->read_only.count;
