@@ -159,9 +159,11 @@ static void find(const struct finder *finder, const struct cache *cache)
 
 	if (!place)
 		return;
-	if (is_folder(place) && cache->parts[0]) {
+	bool is_there = is_folder(place);
+
+	if (is_there && cache->parts[0]) {
 		add_parts(finder, cache, place);
-	} else if (is_folder(place)) {
+	} else if (is_there) {
 		add(finder, cache->name, mem_strdup(place), NULL, false);
 	} else if (cache->entry) {
 		char *path = mem_printf("%s/%s", EXEC_CACHES, cache->name);
