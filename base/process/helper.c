@@ -15,19 +15,16 @@
 #define FAILED 1
 
 /* Close our descriptors: a peer that waits for one of them to close must not wait for this process.
- * The event loop's descriptor is closed with the others; its memory is not touched. */
-static _Noreturn void become(const char *name, helper_fn run, void *arg, int socket, pid_t parent)
+ * The event loop's descriptor is closed with the others; its memory is not touched. @kept: the last
+ * descriptor that stays open; STDERR_FILENO: standard error is closed as well. */
+static void leave(const char *name, int kept)
 {
 	sigset_t none;
-
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setpgid(0, 0) < 0)
-		_exit(FAILED);
-	if (socket != SOCKET && dup2(socket, SOCKET) < 0)
-		_exit(FAILED);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
-	    close_range(SOCKET + 1, ~0U, 0) < 0)
+	    (kept == STDERR_FILENO && dup2(null, STDERR_FILENO) < 0) ||
+	    close_range((unsigned int)kept + 1, ~0U, 0) < 0)
 		_exit(FAILED);
 	for (int i = 1; i < NSIG; i++)
 		(void)signal(i, SIG_DFL); /* fails on the two signals that cannot have a handler */
@@ -35,6 +32,15 @@ static _Noreturn void become(const char *name, helper_fn run, void *arg, int soc
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)prctl(PR_SET_NAME, name); /* the name is a convenience only */
+}
+
+static _Noreturn void become(const char *name, helper_fn run, void *arg, int socket, pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setpgid(0, 0) < 0)
+		_exit(FAILED);
+	if (socket != SOCKET && dup2(socket, SOCKET) < 0)
+		_exit(FAILED);
+	leave(name, SOCKET);
 	_exit(run(SOCKET, arg));
 }
 
@@ -76,4 +82,25 @@ void helper_end(struct loop *loop, struct helper *helper)
 	}
 	fd_close(helper->socket);
 	*helper = HELPER_NONE;
+}
+
+pid_t helper_start_alone(const char *name, unsigned int limit_s, helper_fn run, void *arg)
+{
+	sigset_t all, before;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (setsid() < 0)
+			_exit(FAILED);
+		leave(name, STDERR_FILENO);
+		(void)alarm(limit_s); /* its signal ends this process */
+		_exit(run(-1, arg));
+	}
+	int error = errno;
+
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return pid < 0 ? -error : pid;
 }

@@ -1,5 +1,8 @@
-/* helper: a process that runs a function of ours which may block. It ends when we end. */
+/* helper: a process that runs a function of ours which may block. It ends when we end, unless it
+ * runs alone. */
 #pragma once
+
+#include <sys/types.h>
 
 struct err;
 struct loop;
@@ -22,3 +25,7 @@ int helper_start(const char *name, helper_fn run, void *arg, struct helper *ret,
 /* Kills it and closes the socket without waiting: @loop reaps the process. *@helper is
  * HELPER_NONE. */
 void helper_end(struct loop *loop, struct helper *helper);
+/* A process that does not end when we end, but after @limit_s seconds: in a session of its own,
+ * without a socket and without standard error. Its number, which loop_reap_child() takes, or
+ * -errno. */
+pid_t helper_start_alone(const char *name, unsigned int limit_s, helper_fn run, void *arg);

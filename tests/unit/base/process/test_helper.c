@@ -100,6 +100,47 @@ START_TEST(its_end_is_waited_for_in_the_loop)
 }
 END_TEST
 
+/* @arg: a pipe's ends. What it writes to standard error goes nowhere. */
+static int tell_alone(int socket, void *arg)
+{
+	const char *const said = "to nobody";
+
+	(void)write(STDERR_FILENO, said, strlen(said));
+	return socket == -1 && getsid(0) == getpid() && fcntl(*(const int *)arg, F_GETFD) < 0 ? 7
+											      : 1;
+}
+
+START_TEST(it_runs_alone)
+{
+	int ends[2], status = 0, errors = dup(STDERR_FILENO);
+	char byte;
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	ck_assert_int_eq(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+	pid_t pid = helper_start_alone("test", 60, tell_alone, &ends[0]);
+
+	ck_assert_int_eq(dup2(errors, STDERR_FILENO), STDERR_FILENO);
+	fd_close(errors);
+	fd_close(ends[1]);
+	ck_assert_int_gt(pid, 0);
+	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(WEXITSTATUS(status), 7);
+	fd_close(ends[0]);
+}
+END_TEST
+
+START_TEST(it_is_killed_when_it_takes_long)
+{
+	int status = 0;
+	pid_t pid = helper_start_alone("test", 1, get_stuck, NULL);
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSIGNALED(status));
+	ck_assert_int_eq(WTERMSIG(status), SIGALRM);
+}
+END_TEST
+
 TCase *test_helper(void)
 {
 	TCase *tcase = tcase_create("helper");
@@ -107,5 +148,7 @@ TCase *test_helper(void)
 	tcase_set_tags(tcase, "pidfd"); /* ./dev valgrind leaves these out */
 	tcase_add_test(tcase, it_has_our_memory_and_nothing_open);
 	tcase_add_loop_test(tcase, its_end_is_waited_for_in_the_loop, 0, 2);
+	tcase_add_test(tcase, it_runs_alone);
+	tcase_add_test(tcase, it_is_killed_when_it_takes_long);
 	return tcase;
 }
