@@ -79,8 +79,9 @@ int gateway_audit_parse(char *line, size_t len, struct gateway_logged *ret);
 int gateway_audit_sign(const char *path, const char *dir, const char *key_dir, struct err *why);
 /* What stays in a log: nothing that does not meet both. */
 struct gateway_audit_keep {
-	int64_t since_us; /* records from this time on (since 1970); INT64_MIN: of any time */
-	uint64_t bytes;   /* the whole log, at most; UINT64_MAX: of any size */
+	int64_t since_us;  /* records from this time on (since 1970); INT64_MIN: of any time */
+	uint64_t bytes;    /* the whole log, at most; UINT64_MAX: of any size */
+	bool is_by_policy; /* for the record: not somebody's `sallyport audit prune` */
 };
 /* sallyport audit prune: removes the records from the beginning of the log that @keep does not
  * keep, and records that it did; *@ret_removed: how many. 0; -EBADMSG with @why:
@@ -89,3 +90,5 @@ struct gateway_audit_keep {
 int gateway_audit_prune(const char *path, const char *dir, const char *key_dir,
 			const struct gateway_audit_keep *keep, uint64_t *ret_removed,
 			struct err *why);
+/* Does the log at @path have a first record that @keep does not keep? Reads no more of it. */
+bool gateway_audit_is_due(const char *path, const struct gateway_audit_keep *keep);

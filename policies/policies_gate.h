@@ -104,6 +104,9 @@ bool policy_wants_program(const struct policy *policy);
 bool policy_wants_asker(const struct policy *policy);
 /* `durable strict` in any file: a record is on the disk before what it allows is let go. */
 bool policy_is_durable(const struct policy *policy);
+/* `audit keep`: what stays in the audit log, INT64_MAX: of any age, any size. False: no line says
+ * so, and all stays. */
+bool policy_get_keep(const struct policy *policy, int64_t *ret_age_ms, uint64_t *ret_bytes);
 /* Combines two sets of limits: the smaller value of each applies. The account is that of @more
  * if it has one; a budget of @limits is then counted there, together with the other requests of
  * that account. */

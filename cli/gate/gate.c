@@ -215,7 +215,10 @@ int gate_open(struct gate *gate, const struct gate_calls *calls)
 		status = gate_find_tmux(gate);
 	if (status != CLI_OK)
 		return status;
-	return gate->options->grants_of ? open_with_grants(gate) : open_gateway(gate);
+	status = gate->options->grants_of ? open_with_grants(gate) : open_gateway(gate);
+	if (status == CLI_OK)
+		gate_keep_start(&gate->keep, gate->loop, &gate->places, &gate->policy);
+	return status;
 }
 
 int gate_view(struct gate *gate)
@@ -369,6 +372,7 @@ void gate_close(struct gate *gate)
 	run_names_free(take(gate->names));
 	run_reload_free(take(gate->reload));
 	gateway_free(take(gate->gateway)); /* the kernel takes down the sandbox meanwhile */
+	gate_keep_end(&gate->keep);
 	run_helpers_free(take(gate->helpers));
 }
 

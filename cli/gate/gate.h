@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/gate/gate_keep.h"
 #include "cli/gate/run_metrics.h"
 #include "cli/gate/run_published.h"
 #include "cli/gate/run_worker.h"
@@ -17,7 +18,6 @@
 
 struct exec_plan_config;
 struct gateway;
-struct loop;
 struct policy;
 struct policy_upstreams;
 struct run_bundle;
@@ -77,6 +77,7 @@ struct gate {
 	struct loop *loop;
 	struct gateway *gateway;
 	struct run_bundle *bundle;
+	struct gate_keep keep;
 };
 #define GATE_NONE ((struct gate){ .worker_socket = -1, .tty = -1, .metrics = RUN_METRICS_NONE })
 

@@ -124,9 +124,13 @@ static ssize_t prune_seal(const struct prune *prune, struct chain *next, char li
 	bool is_known = user_find(geteuid(), &user);
 	const struct sink_times times = { prune->count, prune->first_us, prune->last_us };
 	char members[CHAIN_MEMBERS_MAX];
-	auto_free char *cause = mem_printf("%s removed these records with `sallyport audit prune`; "
-					   "the digest is the hash of the last of them",
-					   is_known ? user.name : "a user without a name");
+	const char *name = is_known ? user.name : "a user without a name";
+	auto_free char *cause =
+		mem_printf("%s removed these records with %s; the digest is the hash of the last "
+			   "of them",
+			   name,
+			   prune->keep->is_by_policy ? "`audit keep` in the policy"
+						     : "`sallyport audit prune`");
 
 	struct sink_record record = {
 		.event = SINK_PRUNED,
@@ -276,4 +280,37 @@ int gateway_audit_prune(const char *path, const char *dir, const char *key_dir,
 	sign_key_forget(&key);
 	free(prune.past_path);
 	return r;
+}
+
+struct due {
+	const struct gateway_audit_keep *keep;
+	bool is_due;
+};
+
+static int due_record(const struct gateway_logged *record, void *arg)
+{
+	struct due *due = arg;
+
+	due->is_due = record->time_us < due->keep->since_us;
+	return 1;
+}
+
+static void due_malformed(const char *path, uint64_t line, const char *words, void *arg)
+{
+}
+
+bool gateway_audit_is_due(const char *path, const struct gateway_audit_keep *keep)
+{
+	struct due due = { .keep = keep };
+	const struct gateway_audit_calls calls = { due_record, due_malformed, &due };
+	struct gateway_audit_reading reading = { .path = path, .is_growing = true };
+	struct err why = { 0 };
+	struct stat log;
+
+	if (stat(path, &log) < 0 || !S_ISREG(log.st_mode))
+		return false;
+	if ((uint64_t)log.st_size > keep->bytes)
+		return true;
+	(void)gateway_audit_read(&reading, &calls, &why); /* a damaged log is not pruned */
+	return due.is_due;
 }

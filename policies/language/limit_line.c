@@ -1,4 +1,5 @@
-/* `limit`, and `durable`, which bounds what a power cut may cost. */
+/* `limit`, `durable`, which bounds what a power cut may cost, and `audit keep`, which bounds the
+ * log. */
 #include "policies/files/layers_impl.h"
 #include "policies/policies_gate.h"
 #include "policies/policies_limits.h"
@@ -11,6 +12,10 @@
 #include "policies/language/settings_impl.h"
 
 #define LIMIT_SIZE_MAX (1ULL << 40)
+#define KEEP_SIZE_MIN  (1ULL << 20)
+#define KEEP_AGE_MIN   INT64_C(86400000) /* ms */
+#define KEEP_AGE_MAX   (36500 * KEEP_AGE_MIN)
+#define KEEP_ALL       INT64_MAX
 
 static const struct {
 	const char *word, *advice;
@@ -135,4 +140,71 @@ bool policy_is_durable(const struct policy *policy)
 			return true;
 	}
 	return false;
+}
+
+static bool keep_age(const char *text, int64_t *ret_ms)
+{
+	size_t len = strlen(text);
+
+	return len > 0 && text[len - 1] == 'd' && text_to_duration_ms(text, ret_ms) == 0 &&
+	       *ret_ms >= KEEP_AGE_MIN && *ret_ms <= KEEP_AGE_MAX;
+}
+
+static bool keep_size(const struct word *word, uint64_t *ret_bytes)
+{
+	return text_to_size(word->text, word->len, LIMIT_SIZE_MAX, ret_bytes) == 0 &&
+	       *ret_bytes >= KEEP_SIZE_MIN;
+}
+
+void limit_line_read_keep(struct line *line)
+{
+	static const char advice[] = "audit keep 90d 2g";
+	const struct words *words = &line->words;
+	auto_free char *age = NULL;
+	uint64_t bytes = KEEP_ALL;
+	int64_t ms;
+
+	if (words->count < 3 || words->count > 4) {
+		(void)reader_has_words(line, words->count < 3 ? 3 : 4, advice);
+		return;
+	}
+	if (!words_is(&words->list[1], "keep")) {
+		(void)reader_refuse(line, words->list[1].at, advice, "keep");
+		return;
+	}
+	for (size_t i = 2; i < words->count; i++) {
+		const struct word *word = &words->list[i];
+		auto_free char *text = mem_strndup(word->text, word->len);
+
+		if (!word->is_quoted && !age && keep_age(text, &ms)) {
+			age = take(text);
+		} else if (word->is_quoted || bytes != KEEP_ALL || !keep_size(word, &bytes)) {
+			(void)reader_refuse(
+				line, word->at, advice,
+				"an age from 1d to 36500d, a size from 1m to 1024g, or both");
+			return;
+		}
+	}
+	settings_add(line, SETTING_KEEP, age, (int64_t)bytes);
+}
+
+/* A line that says only one of the two keeps all that the other one could remove. */
+bool policy_get_keep(const struct policy *policy, int64_t *ret_age_ms, uint64_t *ret_bytes)
+{
+	*ret_age_ms = 0;
+	*ret_bytes = 0;
+	for (size_t i = 0; i < policy->setting_count; i++) {
+		const struct setting *setting = &policy->settings[i];
+		int64_t age_ms;
+
+		if (setting->kind != SETTING_KEEP || !settings_counts(policy, setting))
+			continue;
+		if (setting->text == 0 || !keep_age(policy->names + setting->text, &age_ms))
+			age_ms = KEEP_ALL;
+		if (age_ms > *ret_age_ms)
+			*ret_age_ms = age_ms;
+		if ((uint64_t)setting->value > *ret_bytes)
+			*ret_bytes = (uint64_t)setting->value;
+	}
+	return *ret_bytes != 0;
 }

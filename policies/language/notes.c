@@ -51,7 +51,7 @@ static void notes_source(struct policy *policy, uint32_t index)
 				      : ": a project's file may not have write, prompt-timeout, "
 					"unconfined, approver, hook, reviewer, approvals "
 					"on-failure, secret, socket, read, cache shared, "
-					"upstream or a "
+					"upstream, audit or a "
 					"higher limit");
 }
 

@@ -210,6 +210,7 @@ static const struct {
 	{ "cache", settings_read_cache },
 	{ "limit", limit_line_read },
 	{ "durable", limit_line_read_durable },
+	{ "audit", limit_line_read_keep },
 	{ "upstream", settings_read_upstream },
 	{ "approver", approver_line_read },
 	{ "approvers-needed", approver_line_read_needed },
@@ -222,7 +223,6 @@ static const struct {
 /* Statements of the language that this version does not support. They are errors: a rule that is
  * not enforced must not look as if it were. */
 static const char *const reader_later[] = {
-	"audit",
 	"inspect",
 	"no-inspect",
 };

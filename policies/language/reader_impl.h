@@ -59,6 +59,7 @@ bool agent_line_counts(const struct policy *policy, const struct setting *approv
 /* `limit KIND N`; does the line count in its layer? */
 void limit_line_read(struct line *line);
 void limit_line_read_durable(struct line *line); /* `durable strict|batch` */
+void limit_line_read_keep(struct line *line);    /* `audit keep AGE SIZE` */
 bool limit_line_counts(const struct policy *policy, const struct setting *limit);
 /* `allow|ask|deny|answer ...` */
 void rule_line_read(struct line *line);

@@ -23,6 +23,7 @@ enum setting_kind {
 	SETTING_UPSTREAM,    /* "URL", or "URL PATH" with the file of the login; no text: none */
 	SETTING_AUTHORITIES, /* behind the UPSTREAM of its line: the file with its authorities */
 	SETTING_DURABLE,     /* 1: strict */
+	SETTING_KEEP,        /* bytes, and the age as it is written; no text: any */
 	SETTING_COUNT
 };
 

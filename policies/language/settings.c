@@ -310,6 +310,7 @@ const char *settings_word(const struct setting *setting)
 		[SETTING_LIMIT] = "limit",         [SETTING_SOCKET] = "socket",
 		[SETTING_CACHE] = "cache",         [SETTING_UPSTREAM] = "upstream",
 		[SETTING_AUTHORITIES] = "ca-file", [SETTING_DURABLE] = "durable",
+		[SETTING_KEEP] = "audit",
 	};
 
 	if (setting->kind == SETTING_HELPER)
@@ -345,6 +346,7 @@ bool settings_counts(const struct policy *policy, const struct setting *setting)
 	case SETTING_AUTHORITIES:
 	case SETTING_APPROVER:
 	case SETTING_HELPER:
+	case SETTING_KEEP:
 	case SETTING_COUNT:
 	default:
 		return layers_may_set(policy, setting->source);

@@ -136,6 +136,37 @@ static const struct {
 	{ NULL, "durable batch", "durable strict", true },
 };
 
+#define DAY_MS INT64_C(86400000)
+
+static const struct {
+	const char *managed, *user, *project;
+	int64_t age_ms; /* 0: no line */
+	uint64_t bytes;
+} keeps[] = {
+	{ NULL, NULL, NULL, 0, 0 },
+	{ NULL, NULL, "audit keep 1d 1m", 0, 0 },
+	{ NULL, "audit keep 90d 2g", NULL, 90 * DAY_MS, 2ULL << 30 },
+	{ NULL, "audit keep 3m 90d", "audit keep 100d 4m", 90 * DAY_MS, 3U << 20 },
+	{ NULL, "audit keep 90d", NULL, 90 * DAY_MS, INT64_MAX },
+	{ NULL, "audit keep 2g", NULL, INT64_MAX, 2ULL << 30 },
+	{ "audit keep 365d 1m", "audit keep 90d 2g", NULL, 365 * DAY_MS, 2ULL << 30 },
+	{ "audit keep 365d", "audit keep 2g", NULL, INT64_MAX, INT64_MAX },
+};
+
+START_TEST(the_line_that_keeps_most_of_the_log_holds)
+{
+	struct policy *policy =
+		through_image(load_layers(keeps[_i].managed, keeps[_i].user, keeps[_i].project));
+	uint64_t bytes;
+	int64_t age_ms;
+
+	ck_assert(policy_get_keep(policy, &age_ms, &bytes) == (keeps[_i].age_ms != 0));
+	ck_assert_int_eq(age_ms, keeps[_i].age_ms);
+	ck_assert_uint_eq(bytes, keeps[_i].bytes);
+	policy_free(policy);
+}
+END_TEST
+
 START_TEST(the_strictest_line_about_the_disk_holds)
 {
 	struct policy *policy =
@@ -268,6 +299,17 @@ static const struct {
 	{ "durable never", 9, "strict or batch" },
 	{ "durable \"strict\"", 9, "strict or batch" },
 	{ "durable strict batch", 16, "unexpected text at the end of the line" },
+	{ "audit", 6, "the line is not complete" },
+	{ "audit keep", 11, "the line is not complete" },
+	{ "audit drop 90d", 7, "keep" },
+	{ "audit keep 12h", 12, "an age from 1d to 36500d" },
+	{ "audit keep 0d", 12, "an age from 1d to 36500d" },
+	{ "audit keep 36501d", 12, "an age from 1d to 36500d" },
+	{ "audit keep 64k", 12, "an age from 1d to 36500d" },
+	{ "audit keep \"90d\"", 12, "an age from 1d to 36500d" },
+	{ "audit keep 90d 80d", 16, "an age from 1d to 36500d" },
+	{ "audit keep 1g 2g", 15, "an age from 1d to 36500d" },
+	{ "audit keep 90d 2g 1", 19, "unexpected text at the end of the line" },
 	{ "hook", 1, "the program's path, and what it answers for" },
 	{ "hook /bin/a", 1, "the program's path, and what it answers for" },
 	{ "hook /bin/a for", 1, "the program's path, and what it answers for" },
@@ -343,6 +385,7 @@ TCase *agent_cases(void)
 	tcase_add_test(cases, a_denial_names_the_line);
 	tcase_add_loop_test(cases, the_strictest_line_about_the_disk_holds, 0,
 			    ARRAY_SIZE(durables));
+	tcase_add_loop_test(cases, the_line_that_keeps_most_of_the_log_holds, 0, ARRAY_SIZE(keeps));
 	tcase_add_loop_test(cases, what_a_denial_does, 0, ARRAY_SIZE(denials));
 	tcase_add_loop_test(cases, a_reviewer_may_be_trusted, 0, (int)ARRAY_SIZE(trusted));
 	tcase_add_test(cases, programs_are_read_word_by_word);

@@ -64,6 +64,10 @@ static const char *const accepted[] = {
 	"limit connections 4",
 	"durable strict",
 	"durable batch",
+	"audit keep 90d",
+	"audit keep 1m",
+	"audit keep 90d 2g",
+	"audit keep 2g 1d",
 };
 
 START_TEST(clause)

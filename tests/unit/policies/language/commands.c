@@ -179,7 +179,7 @@ START_TEST(what_does_not_count_is_said)
 			     "<trusted>: warning: 1 line of this project's "
 			     "file does not count: a project's file may not have write, "
 			     "prompt-timeout, unconfined, approver, hook, reviewer, approvals "
-			     "on-failure, secret, socket, read, cache shared, upstream or a "
+			     "on-failure, secret, socket, read, cache shared, upstream, audit or a "
 			     "higher limit"),
 		      "%s", policy_notes(policy));
 	ck_assert_uint_eq(policy_command_count(policy), 4);
