@@ -63,12 +63,12 @@ struct gateway_report {
 	struct addr resolved;          /* dialled, or refused; family 0: not resolved */
 	bool is_resolved_upstream;     /* by an upstream proxy: the address is not known */
 	uint64_t bytes_up, bytes_down, duration_ms;
+	uint32_t dns_ms, dial_ms; /* for its name and its connection, rounded up; 0: not done */
 };
 void gateway_report(struct gateway_client *client, const struct gateway_report *report);
 void gateway_client_free(struct gateway_client *client);
 
-/* In the same process (tests), or at the worker's end of a link. Returned owned; keep @gw, @loop.
- */
+/* In the same process (tests), or at the worker's end of a link. Owned; keep @gw, @loop. */
 struct gateway_client *gateway_client_new(struct gateway *gw);
 /* The gateway opens the listeners of an exec: @fds (HTTP, SOCKS, channel to init) are taken.
  * @count 0 closes them. */

@@ -119,6 +119,8 @@ static void on_dialled(struct dial_result *result, void *arg)
 
 	connection->dial = NULL;
 	request->resolved = result->addr;
+	request->dns_ms = result->dns_ms;
+	request->dial_ms = result->dial_ms;
 	if (result->fd < 0 || result->verdict.action != POLICY_ALLOW) {
 		fd_close(result->fd);
 		request_keep_verdict(request, &result->verdict);

@@ -84,6 +84,8 @@ void request_report(struct request *request, struct gateway_client *client,
 		.bytes_up = request->bytes_up,
 		.bytes_down = request->bytes_down,
 		.duration_ms = (uint64_t)(now_ms - request->started_ms),
+		.dns_ms = request->dns_ms,
+		.dial_ms = request->dial_ms,
 	};
 
 	if (request->is_reported)

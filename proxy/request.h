@@ -21,6 +21,7 @@ struct request {
 	char *texts; /* rule, because, by: three strings, or NULL */
 	struct gateway_ticket *ticket; /* from the allow; returned with the report */
 	uint32_t rate_count, rate_s;   /* of the limits */
+	uint32_t dns_ms, dial_ms;      /* as in struct gateway_report */
 	enum policy_action action;
 	enum policy_reason reason;
 	enum policy_protocol promise;

@@ -108,14 +108,13 @@ struct sink_record {
 	const char *cause;
 	const char *from, *from_run; /* granted: the session that it was copied from */
 	uint64_t bytes_up, bytes_down;
-	uint64_t duration_ms; /* decision: time until the verdict; closed: time it was open */
-	bool has_traffic;     /* writes bytes and duration even if they are 0 */
+	uint64_t duration_ms;     /* decision: time until the verdict; closed: time it was open */
+	uint32_t dns_ms, dial_ms; /* as in struct gateway_report; never written, only counted */
+	bool has_traffic;         /* writes bytes and duration even if they are 0 */
 	const struct sink_gap *gap;
 	const struct sink_times *times;
 	const struct sink_checkpoint *checkpoint;
-	/* A request waits for it: if the commit fails, it is dropped. Other records are kept for
-	 * the next commit. */
-	bool is_awaited;
+	bool is_awaited; /* a request waits: if the commit fails, it is dropped; others are kept */
 };
 
 struct sink_ops {

@@ -423,6 +423,8 @@ void link_codec_put_report(struct frame *frame, uint64_t id, const struct gatewa
 	frame_put_u64(frame, report->bytes_up);
 	frame_put_u64(frame, report->bytes_down);
 	frame_put_u64(frame, report->duration_ms);
+	frame_put_u32(frame, report->dns_ms);
+	frame_put_u32(frame, report->dial_ms);
 	frame_put_text(frame, report->cause);
 }
 
@@ -441,6 +443,8 @@ int link_codec_get_report(struct frame *frame, uint64_t *ret_id, struct gateway_
 	ret->bytes_up = frame_get_u64(frame);
 	ret->bytes_down = frame_get_u64(frame);
 	ret->duration_ms = frame_get_u64(frame);
+	ret->dns_ms = frame_get_u32(frame);
+	ret->dial_ms = frame_get_u32(frame);
 	frame_get_text(frame, ret->cause, sizeof(ret->cause));
 	return get_done(frame, ret->closed < POLICY_REASON_COUNT && flag <= 1);
 }

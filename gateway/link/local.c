@@ -150,6 +150,8 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 		.bytes_up = report->bytes_up,
 		.bytes_down = report->bytes_down,
 		.duration_ms = report->duration_ms,
+		.dns_ms = report->dns_ms,
+		.dial_ms = report->dial_ms,
 		.has_traffic = was_allowed && report->closed != POLICY_WORKER_DIED,
 	};
 

@@ -34,6 +34,7 @@ struct dial {
 	struct happy_eyeballs *race;
 	struct upstream_proxy *proxy;
 	struct loop_timer task;
+	int64_t since_ms;          /* of the step that it waits for; -1: its time is not told */
 	struct dial_result result; /* its verdict is the submitted one until a denial replaces it */
 	struct addr inside[2]; /* loopback addresses still to try, when dialled in the sandbox */
 	size_t inside_count;
@@ -68,6 +69,18 @@ static void deliver(void *arg)
 static void settle(struct dial *dial)
 {
 	loop_defer(dial->dialer->loop, &dial->task, deliver, dial);
+}
+
+static void begin_step(struct dial *dial)
+{
+	dial->since_ms = loop_now_ms(dial->dialer->loop);
+}
+
+static uint32_t step_ms(const struct dial *dial)
+{
+	return dial->since_ms < 0
+		       ? 0
+		       : (uint32_t)(loop_now_ms(dial->dialer->loop) - dial->since_ms) + 1;
 }
 
 /* The rule that allowed the request did not cause the failure, so it is not named. */
@@ -114,6 +127,7 @@ static void on_race(int fd, const struct addr *addr, void *arg)
 
 	dial->race = NULL;
 	dial->result.addr = *addr;
+	dial->result.dial_ms = step_ms(dial);
 	if (fd >= 0) {
 		dial->result.fd = fd;
 		deliver(dial);
@@ -213,6 +227,7 @@ static void connect_checked(struct dial *dial, const struct addr *addrs, size_t 
 {
 	if (!are_addrs_allowed(dial, addrs, count, is_mapped))
 		return;
+	begin_step(dial);
 	if (dial->dst.protocol == POLICY_UDP)
 		associate(dial, addrs, count);
 	else
@@ -243,6 +258,7 @@ static void on_resolved(const struct resolve_answer *answer, void *arg)
 	struct dial *dial = arg;
 
 	dial->query = NULL;
+	dial->result.dns_ms = step_ms(dial);
 	if (answer->reason == POLICY_DONE && answer->count > 0) {
 		if (are_aliases_allowed(dial, answer))
 			connect_checked(dial, answer->addrs, answer->count, answer->is_mapped);
@@ -321,6 +337,7 @@ static void on_proxy(struct upstream_proxy_result *result, void *arg)
 	struct dial *dial = arg;
 
 	dial->proxy = NULL;
+	dial->result.dial_ms = step_ms(dial);
 	if (result->fd < 0) {
 		deny(dial, result->reason, "%s", result->cause);
 		return;
@@ -344,9 +361,16 @@ static void upstream_begin(struct dial *dial, const struct policy_upstream *upst
 	if (literal->family != 0 && !are_addrs_allowed(dial, literal, 1, false))
 		return;
 	dial->result.addr = *literal;
+	begin_step(dial);
 	dial->proxy = upstream_proxy_start(
 		&ways, upstream, &dial->dst,
 		dial->is_tunnel || upstream->kind == POLICY_UPSTREAM_SOCKS, on_proxy, dial);
+}
+
+static void resolve(struct dial *dial)
+{
+	begin_step(dial);
+	dial->query = resolve_start(dial->dialer->resolver, dial->dst.host, on_resolved, dial);
 }
 
 static void begin(struct dial *dial)
@@ -367,7 +391,7 @@ static void begin(struct dial *dial)
 	else if (dial->dst.addr.family != 0)
 		connect_checked(dial, &dial->dst.addr, 1, false);
 	else
-		dial->query = resolve_start(dialer->resolver, dial->dst.host, on_resolved, dial);
+		resolve(dial);
 }
 
 struct dial *dial_start(struct dialer *dialer, uint64_t exec, const struct policy_destination *dst,
@@ -379,6 +403,7 @@ struct dial *dial_start(struct dialer *dialer, uint64_t exec, const struct polic
 	dial->dialer = dialer;
 	dial->exec = exec;
 	dial->dst = *dst;
+	dial->since_ms = -1;
 	dial->result.fd = -1;
 	dial->result.verdict = *verdict;
 	dial->is_tunnel = is_tunnel;

@@ -22,7 +22,10 @@ struct dial_result {
 	struct policy_verdict verdict; /* allow (as submitted), or a denial with its reason */
 	struct addr addr; /* the dialled address, or the last one that was refused or failed;
 			     family 0: an upstream proxy resolved the name */
-	char cause[128];  /* text for people, or "" */
+	/* How long the name took, and the race or the upstream proxy until there was a connection
+	 * or none: rounded up; 0: not done. */
+	uint32_t dns_ms, dial_ms;
+	char cause[128]; /* text for people, or "" */
 };
 typedef void (*dial_fn)(struct dial_result *result, void *arg);
 

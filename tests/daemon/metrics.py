@@ -138,6 +138,9 @@ def counts(world):
     assert by_labels(samples, "sallyport_questions_total", "kind", "decision", "source") == {("http", "allow", "approve"): 1}, samples
     assert samples["sallyport_answer_seconds_count", ()] == 1 and samples["sallyport_grants", ()] == 1
     assert samples["sallyport_decision_seconds_count", ()] == sum(decisions.values())
+    # Each name but the own listener's led to a connection.
+    dns, dial = (samples[f"sallyport_{step}_seconds_count", ()] for step in ("dns", "dial"))
+    assert dns == dial + 1 and 2 <= dial <= 4, (dns, dial)
     assert samples["sallyport_workers", ()] == samples["sallyport_audit_writable", ()] == 1
     version = world.sally("--version").stdout.split()
     assert dict(next(labels for name, labels in samples if name == "sallyport_build_info"))["version"].strip('"') in " ".join(version), version

@@ -34,6 +34,20 @@ const struct metrics_bounds metrics_counts_opens = {
 	  { 86400000, "86400" } },
 };
 
+const struct metrics_bounds metrics_counts_steps = {
+	10,
+	{ { 5, "0.005" },
+	  { 10, "0.01" },
+	  { 25, "0.025" },
+	  { 50, "0.05" },
+	  { 100, "0.1" },
+	  { 250, "0.25" },
+	  { 500, "0.5" },
+	  { 1000, "1" },
+	  { 2500, "2.5" },
+	  { 10000, "10" } },
+};
+
 static const char *const kind_names[METRICS_KINDS] = {
 	[METRICS_HTTP] = "http",
 	[METRICS_HTTPS] = "https",
@@ -194,6 +208,10 @@ void metrics_counts_record(struct metrics_counts *counts, const struct sink_reco
 {
 	if ((unsigned int)record->event < SINK_EVENT_COUNT)
 		counts->records[record->event]++;
+	if (record->dns_ms > 0)
+		add_time(&counts->named, &metrics_counts_steps, record->dns_ms);
+	if (record->dial_ms > 0)
+		add_time(&counts->dialled, &metrics_counts_steps, record->dial_ms);
 	if (record->event == SINK_DECISION && record->verdict)
 		count_decision(counts, record);
 	else if (record->event == SINK_CLOSED)

@@ -60,6 +60,7 @@ struct metrics_times {
 };
 extern const struct metrics_bounds metrics_counts_waits; /* of decisions and answers */
 extern const struct metrics_bounds metrics_counts_opens; /* how long a connection was open */
+extern const struct metrics_bounds metrics_counts_steps; /* of names and connections */
 
 struct metrics_rule {
 	uint64_t hash;
@@ -75,7 +76,7 @@ struct metrics_counts {
 	uint64_t records[SINK_EVENT_COUNT];
 	uint64_t bytes_up, bytes_down;
 	uint64_t waiting; /* questions */
-	struct metrics_times decided, answered, open;
+	struct metrics_times decided, answered, open, named, dialled;
 	struct metrics_rule *rules; /* owned, grows; */
 	size_t rule_count, rule_room;
 	uint64_t other_rules[METRICS_ANSWERS]; /* and the rest */

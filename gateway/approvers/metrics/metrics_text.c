@@ -210,6 +210,13 @@ int metrics_text(struct evbuffer *out, const struct metrics_counts *counts,
 	put_times(&text, "sallyport_connection_seconds",
 		  "How long connections were open, from the decision to the end.", &counts->open,
 		  &metrics_counts_opens);
+	put_times(&text, "sallyport_dns_seconds",
+		  "Time from a lookup of a name to its addresses, or to a failure.", &counts->named,
+		  &metrics_counts_steps);
+	put_times(&text, "sallyport_dial_seconds",
+		  "Time from the first attempt to connect to a server or an upstream proxy to a "
+		  "connection, or to a failure.",
+		  &counts->dialled, &metrics_counts_steps);
 	put_bytes(&text, counts);
 	put_records(&text, counts);
 	put_losses(&text, now);

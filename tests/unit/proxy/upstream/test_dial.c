@@ -142,6 +142,13 @@ static void assert_dialled(const struct fixture *fixture, const char *address, i
 	fd_close(server);
 }
 
+/* Which steps have a time. */
+static void assert_steps(const struct fixture *fixture, bool has_dns, bool has_dial)
+{
+	ck_assert_int_eq(fixture->result.dns_ms > 0, has_dns);
+	ck_assert_int_eq(fixture->result.dial_ms > 0, has_dial);
+}
+
 static void assert_denied(struct fixture *fixture, enum policy_reason reason)
 {
 	dial_test_until(fixture->base.loop, &fixture->runs, 1);
@@ -162,6 +169,7 @@ START_TEST(a_host_is_dialled)
 	dial_test_until(fixture.base.loop, &fixture.runs, 1);
 	assert_dialled(&fixture, "127.0.0.1", listener);
 	ck_assert_uint_eq(dns_stub_asked(fixture.base.dns, NULL), _i ? 2 : 0);
+	assert_steps(&fixture, _i, true);
 	fd_close(listener);
 	done(&fixture);
 }
@@ -201,6 +209,7 @@ START_TEST(addresses_are_refused)
 	start(&fixture, refused[_i].host, port, refused[_i].may_private);
 	assert_denied(&fixture, refused[_i].reason);
 	ck_assert(addr_equal(&fixture.result.addr, &want));
+	assert_steps(&fixture, strchr(refused[_i].host, 't') != NULL, false);
 	ck_assert_int_eq(accept4(listener, NULL, NULL, SOCK_CLOEXEC), -1);
 	fd_close(listener);
 	done(&fixture);
@@ -278,6 +287,8 @@ START_TEST(dns_failures_are_named)
 	dial_test_settle(fixture.base.loop);
 	loop_advance(fixture.base.loop, 5000);
 	assert_denied(&fixture, POLICY_DNS_TIMEOUT);
+	ck_assert_uint_ge(fixture.result.dns_ms, 5000);
+	assert_steps(&fixture, true, false);
 	done(&fixture);
 }
 END_TEST

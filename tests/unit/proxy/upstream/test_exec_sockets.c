@@ -133,6 +133,7 @@ START_TEST(loopback_is_dialled_inside)
 	ck_assert_int_ge(server, 0);
 	fd_close(server);
 	ck_assert_uint_eq(dns_stub_asked(fixture.base.dns, NULL), 0);
+	ck_assert_uint_eq(fixture.outcome.result.dns_ms + fixture.outcome.result.dial_ms, 0);
 	fd_close(listener);
 	done(&fixture);
 }

@@ -290,6 +290,8 @@ START_TEST(a_tunnel_begins_behind_the_answer)
 	ck_assert_int_eq(recv(fixture.result.fd, bytes, sizeof(bytes), 0), 5);
 	ck_assert_mem_eq(bytes, "hello", 5);
 	ck_assert_uint_eq(dns_stub_asked(fixture.base.dns, "a.test"), 0);
+	ck_assert_uint_eq(fixture.result.dns_ms, 0);
+	ck_assert_uint_gt(fixture.result.dial_ms, 0);
 	fd_close(proxy);
 	done(&fixture);
 }

@@ -158,7 +158,15 @@ START_TEST(records_are_counted)
 		  .reason = POLICY_DONE,
 		  .bytes_up = 5,
 		  .bytes_down = 70,
-		  .duration_ms = 1500 },
+		  .duration_ms = 1500,
+		  .dns_ms = 5,
+		  .dial_ms = 251 },
+		{ .event = SINK_DECISION,
+		  .facts = &facts,
+		  .verdict = &denied,
+		  .reason = POLICY_CONNECT_TIMEOUT,
+		  .dns_ms = 6,
+		  .dial_ms = 10001 },
 		{ .event = SINK_GRANTED, .cause = "secret grant" },
 	};
 	struct metrics_counts counts = { 0 };
@@ -177,8 +185,17 @@ START_TEST(records_are_counted)
 	must_have(text, "sallyport_bytes_total{direction=\"up\"} 5\n"
 			"sallyport_bytes_total{direction=\"down\"} 70");
 	must_have(text, "sallyport_connection_seconds_sum 1.500");
+	must_have(text, "sallyport_dns_seconds_bucket{le=\"0.005\"} 1\n"
+			"sallyport_dns_seconds_bucket{le=\"0.01\"} 2");
+	must_have(text, "sallyport_dns_seconds_sum 0.011\n"
+			"sallyport_dns_seconds_count 2");
+	must_have(text, "sallyport_dial_seconds_bucket{le=\"0.25\"} 0\n"
+			"sallyport_dial_seconds_bucket{le=\"0.5\"} 1");
+	must_have(text, "sallyport_dial_seconds_bucket{le=\"10\"} 1\n"
+			"sallyport_dial_seconds_bucket{le=\"+Inf\"} 2\n"
+			"sallyport_dial_seconds_sum 10.252");
 	must_have(text, "sallyport_records_total{event=\"exec_start\"} 1\n"
-			"sallyport_records_total{event=\"decision\"} 3\n"
+			"sallyport_records_total{event=\"decision\"} 4\n"
 			"sallyport_records_total{event=\"closed\"} 1\n"
 			"sallyport_records_total{event=\"granted\"} 1");
 	must_have(text, "sallyport_connections_open 3");
