@@ -131,6 +131,18 @@ def while_another_run_writes(stage):
     expect(sum(entry["event"] == "decision" for entry in found if entry["seq"] > COUNT), 3)
 
 
+def when_the_daemon_ends(stage):
+    stage.begin("audit keep 107d", 100)
+    daemon = subprocess.Popen([stage.sallyport, "proxy", "--listen", "127.0.0.1:0", "--no-tty", "--report", "none"], cwd=stage.here, env=stage.env,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert "127.0.0.1:" in daemon.stderr.readline()
+    daemon.terminate()
+    assert daemon.wait(NEXT) == 0, daemon.stderr.read()
+    daemon.stderr.close()
+    orphans_end()
+    assert stage.check()[0]["seq"] > 1
+
+
 def where_the_disk_is_full(stage):
     """The log stays as it is, until there is room."""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -150,7 +162,7 @@ def where_the_disk_is_full(stage):
         subprocess.run(["umount", "-l", str(where)], check=True)
 
 
-CASES = [by_age, by_size, without_a_line, a_clock_that_was_set_back, while_another_run_writes, where_the_disk_is_full]
+CASES = [by_age, by_size, without_a_line, a_clock_that_was_set_back, while_another_run_writes, when_the_daemon_ends, where_the_disk_is_full]
 
 
 def main():
