@@ -100,10 +100,14 @@ long probe_files_outside(const struct probe_setting *setting)
 	return folder ? make_in(folder) : PROBE_SKIP(EXEC_TRY_NOTHING);
 }
 
+/* What a protected link leads to has a mount of its own, or may be written. */
 static long open_to_write(const char *path)
 {
-	long r = probe_close(sys(openat, AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+	long r = probe_close(
+		sys(openat, AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
 
+	if (r == -ELOOP)
+		return PROBE_SKIP(EXEC_TRY_NOTHING);
 	return r == -EISDIR ? make_in(path) : r;
 }
 
@@ -123,9 +127,11 @@ static long try_mounts(const struct probe_setting *setting, char kind, char othe
 		if ((*mount)[0] != kind && (*mount)[0] != other)
 			continue;
 		count++;
-		result = attempt(*mount + 1);
-		if (result >= 0)
-			return result;
+		long r = attempt(*mount + 1);
+
+		if (r >= 0)
+			return r;
+		result = r > PROBE_SKIP_FROM ? r : result;
 	}
 	return result;
 }

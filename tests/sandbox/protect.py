@@ -291,6 +291,19 @@ def by_links(world, user):
         (user.home / path).unlink()
 
 
+def by_links_of_links(world, user):
+    """A protected name leads through a link to a folder: the links are kept, and the rest of that folder can be written."""
+    work = fresh(user, "links-of-links")
+    user.file(work / "conf/env/envrc")
+    os.symlink("conf/env", work / "led")
+    os.symlink("led/envrc", work / ".envrc")
+    before = tree(work / "conf/env/envrc")
+    for path in (".envrc", "led", "conf/env/envrc"):
+        inside(world, user, ATTACKS.format(at=work, path=path), cwd=work)
+        must(tree(work / "conf/env/envrc") == before and (work / ".envrc").resolve() == work / "conf/env/envrc", f"{path} has changed")
+    inside(world, user, "echo new >led/other", cwd=work)
+
+
 def by_policy(world, user):
     work = fresh(user, "policy")
     for path in (".vscode/x", "sub/.vscode/x", ".idea/x", "keys/x", "sub/keys/x", "one/x"):
@@ -658,7 +671,7 @@ def withheld_is_recorded(world, user):
 
 
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
-         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("named", named_by_configuration), ("too-many", more_than_can_be_protected), ("links", by_links), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-elsewhere", made_where_nobody_looks), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
+         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("named", named_by_configuration), ("too-many", more_than_can_be_protected), ("links", by_links), ("links-of-links", by_links_of_links), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-elsewhere", made_where_nobody_looks), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
          ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("parts-of-a-home", parts_of_a_home), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":
