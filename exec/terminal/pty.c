@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/process/claim.h"
 #include "exec/terminal/ansi.h"
 #include "exec/terminal/ansi_screen.h"
 #include "exec/terminal/terminal.h"
@@ -23,6 +24,7 @@
 #define TURN_MS                                                                                    \
 	250 /* in the background: how often we look whether we are in front now; no signal says so \
 	     */
+#define WAIT_MS     50 /* how often we look whether another gate on this terminal still asks */
 #define FLUSH_TRIES 32 /* a terminal takes a few KiB at a time */
 #define KEEP_MS     20 /* a command that ends before costs no keeper, and none starts later for it */
 #define JIGGLE_MS   50 /* between the two size changes that make a full-screen program redraw */
@@ -43,12 +45,13 @@ struct pty {
 	struct terminal terminal;
 	int master;
 	bool is_held, has_eof;
+	bool is_waiting; /* until another gate on this terminal has its answer */
 	struct output output;
 	struct input input;
 	struct ansi ansi;
 	struct event master_in, master_out, terminal_in, terminal_out, resized, continued;
 	bool has_signals;
-	struct loop_timer deadline, jiggle, turn, keep;
+	struct loop_timer deadline, jiggle, turn, keep, wait;
 	uint32_t kept_modes; /* the modes that the keeper restores */
 	pty_drained_fn drained;
 	void *arg;
@@ -201,7 +204,7 @@ static void update(struct pty *pty)
 {
 	struct output *out = &pty->output;
 	struct input *in = &pty->input;
-	bool is_relaying = pty->master >= 0 && !pty->is_held;
+	bool is_relaying = pty->master >= 0 && !pty->is_held && !pty->is_waiting;
 	bool has_output = out->start < out->ready;
 
 	if (pty->master < 0)
@@ -218,21 +221,39 @@ static void update(struct pty *pty)
 		loop_timer_start(pty->loop, &pty->deadline, 0, on_drained, pty);
 }
 
+static void on_waited(void *arg)
+{
+	struct pty *pty = arg;
+
+	pty->is_waiting = false;
+	update(pty);
+}
+
+static void use_terminal(struct pty *pty, void (*use)(struct pty *pty))
+{
+	if (claim_share(pty->terminal.fd)) {
+		use(pty);
+		claim_end(pty->terminal.fd);
+		return;
+	}
+	pty->is_waiting = true;
+	loop_timer_start(pty->loop, &pty->wait, WAIT_MS, on_waited, pty);
+}
+
 static void on_event(evutil_socket_t fd, short what, void *arg)
 {
 	struct pty *pty = arg;
 
-	if (fd == pty->master) {
-		if (what & EV_READ)
-			read_master(pty);
-		else
-			write_master(pty);
-		write_terminal(pty);
+	if (fd == pty->master && (what & EV_READ)) {
+		read_master(pty);
+		use_terminal(pty, write_terminal);
+	} else if (fd == pty->master) {
+		write_master(pty);
 	} else if (what & EV_READ) {
-		read_terminal(pty);
+		use_terminal(pty, read_terminal);
 		write_master(pty);
 	} else {
-		write_terminal(pty);
+		use_terminal(pty, write_terminal);
 	}
 	update(pty);
 }
@@ -276,6 +297,7 @@ void pty_free(struct pty *pty)
 	loop_timer_stop(&pty->jiggle);
 	loop_timer_stop(&pty->turn);
 	loop_timer_stop(&pty->keep);
+	loop_timer_stop(&pty->wait);
 	if (pty->has_signals) {
 		event_del(&pty->master_in);
 		event_del(&pty->master_out);
@@ -392,6 +414,9 @@ static void on_drain_deadline(void *arg)
 {
 	struct pty *pty = arg;
 
+	if (pty->is_waiting)
+		return loop_timer_start(pty->loop, &pty->deadline, DRAIN_MS, on_drain_deadline,
+					pty);
 	pty->has_eof = true;
 	pty->output.start = pty->output.end;
 	on_drained(pty);

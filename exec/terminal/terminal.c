@@ -4,12 +4,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/process/claim.h"
 #include "exec/run/wire.h"
 
 #define ROOM_MS 100
@@ -17,12 +17,9 @@
 static int open_again(uint32_t flags)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-		char path[32];
-
 		if (!(flags & ((uint32_t)WIRE_TERMINAL_0 << fd)))
 			continue;
-		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		int again = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+		int again = claim_open(fd);
 
 		if (again >= 0)
 			return again;

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import sys
 import time
@@ -15,7 +16,7 @@ import traceback
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "flow"))
 
 from screen import LABEL, ROWS, SECONDS, Screen, until  # noqa: E402
-from world import World, descendants, enter_namespace, processes  # noqa: E402
+from world import World, descendants, enter_namespace, processes, published  # noqa: E402
 
 # The question comes once the test has seen the screen that it comes over.
 ASK = "(while [ ! -e go ]; do sleep 0.05; done; curl -sS -o asked http://a.test/ 2>asked.err; touch done) & "
@@ -173,6 +174,37 @@ while time.time() < end:
 os.write(out, b"\x1bc\x1b[?1049l\x1b[2J\x1b[Hthe end\r\n")
 time.sleep(100)
 """
+
+
+def two_gates(world):
+    """Of two gates on one terminal, one asks at a time. Meanwhile the other's command writes nothing there, and the keys answer only what is shown."""
+    others = world.top / "others.jsonl"
+    paint = r"""
+        (while [ ! -e go_on ]; do sleep 0.05; done; curl -sS http://b.test/ >/dev/null 2>&1; touch done) &
+        i=1; while [ ! -e done ]; do printf '\033[H\033[2Jsallyport   http://good.test:443\r\n'; echo $i >said; i=$((i+1)); sleep 0.05; done; wait"""
+    other = [world.sallyport, "run", "--audit", str(others), "--report", "none", "--default", "ask", "--", "sh", "-c", paint]
+    screen = Screen(world, "one", ASK.replace("touch done", "touch first") + "wait", redirect=f"2>&1 | {shlex.join(other)}")
+    screen.shows("good.test")
+    start_question(screen)
+    said = world.work / "said"
+    end = int(until(said.read_text, SECONDS, "the command does not go on")) + 10
+    until(lambda: int(said.read_text() or 0) >= end, SECONDS, "the command does not go on")
+    must_be_whole(screen)
+    (world.work / "go_on").touch()
+    until(lambda: len(world.questions()) == 2, SECONDS, "the other does not ask")
+    left = screen.line("denied in")
+    until(lambda: screen.line("denied in") not in ("", left), SECONDS, "the page is not drawn again")
+    must_be_whole(screen)
+    must_be_answered(screen, "n", "denied_once")
+    screen.shows("http://b.test:80")
+    assert "granted" not in others.read_text() and "denied" not in others.read_text(), others.read_text()
+    screen.answer("y")
+    assert screen.ends() == 0
+    published(world.top / "state")
+    reasons = [(r.get("host"), r.get("reason")) for r in map(json.loads, others.read_text().splitlines())]
+    assert ("b.test", "granted_once") in reasons and "a.test" not in dict(reasons), reasons
+    assert screen.reasons("a.test") == ["denied_once"] and not screen.reasons("b.test"), screen.records()
+    screen.close()
 
 
 def hostile(world):
@@ -655,7 +687,7 @@ def a_day(world):
     screen.close()
 
 
-CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, words_to_whoever_asked, look_alike, no_terminal_of_its_own, many_at_once, a_day, resized, tmux_window,
+CASES = [vim, less, painted, counter, two_gates, hostile, keys_are_not_the_commands, words_to_whoever_asked, look_alike, no_terminal_of_its_own, many_at_once, a_day, resized, tmux_window,
          tmux_window_is_closed, tmux_window_keys, tmux_cannot_be_reached, tmux_is_another, tmux_of_the_command,
          gate_dies,
          gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]

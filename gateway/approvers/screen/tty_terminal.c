@@ -2,16 +2,15 @@
 
 #include <errno.h>
 #include <event2/buffer.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/process/claim.h"
 #include "gateway/approvers/tty/tty_self.h"
 
 /* For a shared descriptor, which has to stay blocking: the number of bytes that a ready terminal
@@ -23,20 +22,11 @@
 #define TERMINAL_WIDTH_ASSUMED 80
 #define TERMINAL_ROWS_ASSUMED  24
 
-/* Opens the same terminal again, so that O_NONBLOCK is set for us only and not for the command. */
-static int terminal_reopen(int fd)
-{
-	char path[32];
-
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-}
-
 int tty_terminal_open(struct approver *self, int fd, struct err *why)
 {
 	if (!isatty(fd))
 		return err_set(why, -ENOTTY, "there is no terminal to ask on");
-	self->fd = terminal_reopen(fd);
+	self->fd = claim_open(fd);
 	self->is_own_fd = self->fd >= 0;
 	if (!self->is_own_fd)
 		self->fd = fd; /* another user's terminal, after su(1) */
@@ -63,6 +53,18 @@ bool tty_terminal_is_elsewhere(const struct approver *self)
 	pid_t front = tcgetpgrp(self->fd); /* -1: not our controlling terminal, so it has no jobs */
 
 	return front >= 0 && front != getpgrp();
+}
+
+/* The lock on a shared descriptor would be shared with the other gate. */
+bool tty_terminal_claim(const struct approver *self)
+{
+	return self->is_in_window || !self->is_own_fd || claim_take(self->fd);
+}
+
+void tty_terminal_yield(const struct approver *self)
+{
+	if (!self->is_in_window && self->is_own_fd)
+		claim_end(self->fd);
 }
 
 void tty_terminal_size(struct approver *self)

@@ -15,6 +15,10 @@ void tty_terminal_close(struct approver *self);
 bool tty_terminal_is_hung_up(const struct approver *self);
 /* Does another job have it? Writing would stop us, and its input is not for us. */
 bool tty_terminal_is_elsewhere(const struct approver *self);
+/* False: another gate asks on it now, as in a pipeline of two runs. Else none does until
+ * tty_terminal_yield(). Always true in a window. */
+bool tty_terminal_claim(const struct approver *self);
+void tty_terminal_yield(const struct approver *self);
 void tty_terminal_size(struct approver *self); /* into @look */
 /* Saves the attributes and sets reading key by key without echo; or restores them. */
 int tty_terminal_seize(struct approver *self);

@@ -14,6 +14,7 @@
 /* Returns to the terminal itself, and returns that to the command. */
 static void hold_let_go(struct approver *self)
 {
+	tty_terminal_yield(self);
 	if (self->is_in_window)
 		tty_window_close(self);
 	else if (self->terminal->release)
@@ -141,6 +142,10 @@ bool tty_hold_seize(struct approver *self)
 	}
 	if (!self->is_in_window && tty_window_open(self))
 		return false;
+	if (!tty_terminal_claim(self)) {
+		loop_timer_start(self->loop, &self->timer, TTY_CLAIM_MS, self->next, self);
+		return false;
+	}
 	if (!self->is_in_window && self->terminal->hold)
 		self->terminal->hold(self->terminal->arg);
 	if (tty_terminal_seize(self) < 0) {

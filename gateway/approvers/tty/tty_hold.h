@@ -11,6 +11,7 @@
 	2000 /* the guard does not last longer than this while a person keeps typing */
 /* a background job checks this often whether it is in the foreground */
 #define TTY_RECHECK_MS      1000
+#define TTY_CLAIM_MS        50 /* and whether another gate on this terminal still asks */
 #define TTY_QUEUE_MAX_BYTES (64U << 10)
 
 struct approver;

@@ -11,6 +11,7 @@
 #include "gateway/approvers/screen/tty_rows.h"
 #include "gateway/approvers/tty/tty_self.h"
 #include "gateway/approvers/screen/tty_shown.h"
+#include "gateway/approvers/screen/tty_terminal.h"
 #include "gateway/approvers/screen/tty_window.h"
 #include "gateway/approvers/screen/tty_words.h"
 
@@ -56,6 +57,12 @@ static void turn_show(struct approver *self, enum tty_view view,
 
 	if (!tty_hold_seize(self))
 		return;
+	if (view == TTY_VIEW_STATUS) {
+		tty_terminal_yield(self);
+	} else if (!tty_terminal_claim(self)) { /* the status was shown until now */
+		loop_timer_start(self->loop, &self->tick, TTY_CLAIM_MS, self->next, self);
+		return;
+	}
 	if (self->state != TTY_BETWEEN && self->state != TTY_IDLE)
 		tty_self_enter(self, TTY_BETWEEN); /* the next view follows */
 	tty_self_enter(self, TTY_DRAWING);
