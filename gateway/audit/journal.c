@@ -408,19 +408,27 @@ static int journal_open_again(struct journal *journal, struct err *why)
 	return r;
 }
 
+static bool journal_has_recovered(struct journal *journal)
+{
+	struct err why = { 0 };
+
+	if (durable_is_late(journal->durable) || journal_open_again(journal, &why) < 0)
+		return false;
+	journal->has_failed = false;
+	log_warn("audit: records can be written again; %llu requests were denied in the meantime",
+		 (unsigned long long)journal->gap.denied);
+	return true;
+}
+
 static void journal_try_again(void *arg)
 {
 	struct journal *journal = arg;
-	struct err why = { 0 };
 
-	if (durable_is_late(journal->durable) || journal_open_again(journal, &why) < 0) {
+	if (!journal_has_recovered(journal)) {
 		loop_timer_start(journal->loop, &journal->retry, JOURNAL_RETRY_MS,
 				 journal_try_again, journal);
 		return;
 	}
-	journal->has_failed = false;
-	log_warn("audit: records can be written again; %llu requests were denied in the meantime",
-		 (unsigned long long)journal->gap.denied);
 	loop_timer_start(journal->loop, &journal->publish, JOURNAL_PUBLISH_MS, journal_publish,
 			 journal);
 }
@@ -526,8 +534,9 @@ static void journal_publish_last(struct journal *journal)
 	if (r < 0 && r != -EAGAIN)
 		log_error("audit: %s", why.text);
 	else if (r < 0)
-		log_warn("audit: the log is in use; the next run or `sallyport audit merge` will "
-			 "merge the remaining records");
+		log_warn("audit: %s; the next run or `sallyport audit merge` will merge the "
+			 "remaining records",
+			 why.text);
 }
 
 void journal_free(struct journal *journal)
@@ -539,12 +548,20 @@ void journal_free(struct journal *journal)
 					      .exit_status = journal->status,
 					      .has_status = journal->has_status };
 
+		/* There may be room again, since the last attempt. */
+		if (journal->has_failed && !journal->is_over)
+			(void)journal_has_recovered(journal);
 		journal_stamp(journal, &record);
 		(void)journal_write(
 			journal,
 			&record); /* a failure is logged; no request is left to be denied */
 		(void)journal_commit(journal);
 		journal_publish_last(journal);
+		if (journal->has_failed)
+			log_error("audit: the last records of this run could not be written; %llu "
+				  "requests were denied for that, and the next run records that "
+				  "records are missing",
+				  (unsigned long long)journal->gap.denied);
 	}
 	journal_close(journal);
 }

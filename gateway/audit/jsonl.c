@@ -171,9 +171,11 @@ static void jsonl_close(struct sink *sink)
 		return;
 	jsonl_release(self);
 	jsonl_sign_last(self);
-	/* Records that are not merged stay for the next run or `sallyport audit merge`. */
+	/* Records that are not merged stay for the next run or `sallyport audit merge`, and so does
+	 * the segment of a run whose end could not be written: it shows that records are missing.
+	 */
 	if (self->segment.fd >= 0 && self->segment.path && !self->segment.is_taken &&
-	    self->segment.merged.seq == self->segment.end.seq)
+	    self->count == 0 && self->segment.merged.seq == self->segment.end.seq)
 		(void)unlink(self->segment.path);
 	segment_close(&self->segment);
 	logfile_close(&self->log);

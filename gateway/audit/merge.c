@@ -55,8 +55,9 @@ static int merge_seal_killed(struct merge *merge, const char *run, bool is_cut, 
 				 ? "the run was killed while it wrote a record, or the end of its "
 				   "records was removed; files that its command left behind may "
 				   "have no record"
-				 : "the run was killed; its last records have now been merged, and "
-				   "files that its command left behind may have no record",
+				 : "the run was killed, or could not write its last records; those "
+				   "that it wrote have now been merged, and files that its command "
+				   "left behind may have no record",
 	};
 
 	record_stamp(&record);

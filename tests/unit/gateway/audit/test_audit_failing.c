@@ -152,6 +152,41 @@ START_TEST(what_is_open_ends_and_the_gap_is_recorded)
 }
 END_TEST
 
+static void end_with_a_full_disk(bool has_room_at_the_end)
+{
+	struct fixture_request denied = { 0 };
+
+	fixture_open("allow yes.test");
+	fill_the_disk();
+	fixture_ask(&denied, "https://yes.test:443", FIXTURE_EXEC);
+	fixture_expect(&denied, POLICY_DENY, POLICY_AUDIT_FAILED);
+	if (has_room_at_the_end)
+		empty_the_disk();
+	gateway_free(take(fixture.gw));
+	empty_the_disk();
+}
+
+/* There was no turn of the loop for another attempt. */
+START_TEST(room_at_the_end_is_enough)
+{
+	end_with_a_full_disk(true);
+	ck_assert_uint_eq(fixture_count_records("gap", NULL), 1);
+	ck_assert_uint_eq(fixture_count_records("end", NULL), 1);
+	ck_assert_uint_eq(fixture_count_records("killed", NULL), 0);
+	fixture_close();
+}
+END_TEST
+
+/* The segment stays, so that what is missing does not look like an end. */
+START_TEST(an_end_that_cannot_be_written_is_recorded_later)
+{
+	end_with_a_full_disk(false);
+	ck_assert_uint_eq(fixture_count_records("killed", NULL), 1);
+	ck_assert_uint_eq(fixture_count_records("end", NULL), 0);
+	fixture_close();
+}
+END_TEST
+
 START_TEST(a_report_that_cannot_be_written_ends_it_too)
 {
 	struct gateway_report report = { .verdict = { .action = POLICY_ALLOW },
@@ -350,6 +385,8 @@ Suite *suite_audit_failing(void)
 	tcase_add_test(tcase, a_full_disk_turns_every_verdict_into_a_denial);
 	tcase_add_test(tcase, what_is_missing_is_counted);
 	tcase_add_test(tcase, what_is_open_ends_and_the_gap_is_recorded);
+	tcase_add_test(tcase, room_at_the_end_is_enough);
+	tcase_add_test(tcase, an_end_that_cannot_be_written_is_recorded_later);
 	tcase_add_test(tcase, a_report_that_cannot_be_written_ends_it_too);
 	tcase_add_test(tcase, a_log_cut_behind_our_back_is_a_failure);
 	tcase_add_loop_test(tcase, what_is_no_file_of_ours_is_refused_at_once, 0,
