@@ -39,6 +39,7 @@ void plan_free(struct plan *plan)
 	paths_done(&plan->links);
 	paths_done(&plan->baits);
 	paths_done(&plan->warnings);
+	paths_done(&plan->git_links);
 	free(plan->program);
 	free(plan->tmpdir);
 	free(plan);

@@ -32,6 +32,7 @@ struct plan {
 	struct paths links;        /* of an empty root: pairs of path and target */
 	struct paths baits;        /* for the probe: an enum wire_bait and text */
 	struct paths warnings;     /* text for people, not paths */
+	struct paths git_links;    /* of @read_only: in folders of git's own */
 	size_t named;              /* what git configurations have cost, see view_named.h */
 	char *program;             /* owned; NULL: argv[0] is looked up */
 	uint64_t device, inode;

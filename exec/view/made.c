@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,6 +32,7 @@ struct maker {
 	exec_made_fn each;
 	void *arg;
 	const struct paths *before, *now; /* what is protected, at the start and at the end */
+	const struct paths *git_links;
 };
 
 static const char *name_of(const char *path)
@@ -131,6 +133,19 @@ static void tell_link(const struct maker *maker, const char *path)
 		tell_repository(maker, common);
 }
 
+static void tell_git_link(const struct maker *maker, const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlink(path, target, sizeof(target));
+
+	if (len < 0)
+		return;
+	auto_free char *words = mem_printf(
+		"git writes to the file or folder that it leads to: %.*s", (int)len, target);
+
+	maker->each(path, words, maker->arg);
+}
+
 static void tell(const struct maker *maker, const char *path)
 {
 	const char *name = name_of(path);
@@ -138,7 +153,9 @@ static void tell(const struct maker *maker, const char *path)
 
 	if (lstat(path, &what) < 0)
 		return;
-	if (strcmp(name, "hooks") == 0 && S_ISDIR(what.st_mode))
+	if (paths_has(maker->git_links, path))
+		tell_git_link(maker, path);
+	else if (strcmp(name, "hooks") == 0 && S_ISDIR(what.st_mode))
 		tell_hooks(maker, path);
 	else if (strcmp(name, "config") == 0 || strcmp(name, "config.worktree") == 0)
 		tell_config(maker, path);
@@ -166,7 +183,7 @@ int made_find(const struct exec_plan_config *config, const struct paths *before,
 	      void *arg, struct err *why)
 {
 	struct plan *now = mem_new(sizeof(*now));
-	const struct maker maker = { each, arg, before, &now->read_only };
+	const struct maker maker = { each, arg, before, &now->read_only, &now->git_links };
 	int r = view_find(now, config, why);
 
 	bool has_some = r == 0 || r == -E2BIG; /* which is an error as well */

@@ -92,6 +92,11 @@ static void keep(struct plan *plan, const char *path)
 	view_place_pin(plan, path);
 }
 
+void view_place_keep_link(struct plan *plan, const char *link)
+{
+	keep(plan, link);
+}
+
 /* Every link on the way is kept, too: else another one could take its place. */
 void view_place_keep(struct plan *plan, const char *path)
 {

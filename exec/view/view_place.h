@@ -14,8 +14,11 @@ void view_place_pin(struct plan *plan, const char *path);
 /* Makes @path, which runs code later, read-only if @plan lets the command write it. No effect if it
  * does not exist, or is listed as writable itself. */
 void view_place_keep(struct plan *plan, const char *path);
-/* The same for what links in @folder, and in its folders, lead to: .git/hooks/pre-commit is often a
- * link to a file of the project. What the policy frees stays writable. */
+/* Makes the link @link itself read-only, not what it leads to. */
+void view_place_keep_link(struct plan *plan, const char *link);
+/* As view_place_keep(), for what links in @folder, and in its folders, lead to:
+ * .git/hooks/pre-commit is often a link to a file of the project. What the policy frees stays
+ * writable. */
 void view_place_keep_led(struct plan *plan, const struct policy_protection *protection,
 			 const char *folder);
 /* @path, canonical, is to be hidden and does not exist: the command may not create it, and if

@@ -160,6 +160,8 @@ static void go_on(struct search *search, const char *path, const struct found *f
 
 	if (is_git || is_below_git(path) || (found->has_config && found->has_hooks))
 		view_git_protect(search->plan, search->protection, path);
+	if (is_git)
+		view_git_keep_links(search->plan, search->protection, path, &search->left);
 	for (size_t i = 0; i < found->inner.count; i++) {
 		const char *inner = found->inner.list[i];
 

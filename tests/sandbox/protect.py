@@ -562,6 +562,9 @@ def made(world, user):
         "echo ../evil >.git/commondir": ".git/commondir: ",
         "mkdir bare; cp -r .git/. bare; git -C bare config core.sshCommand evil": "bare/config: ",
         "mkdir -p .git/modules; cp -r .git/refs .git/objects .git/HEAD .git/config .git/hooks .git/modules; echo '[x]y=z' >>.git/modules/config": ".git/modules/config: ",
+        "mkdir -p .git/logs; ln -sf ../../../later .git/logs/HEAD": ".git/logs/HEAD: git writes to the file or folder that it leads to: ../../../later",
+        "mkdir -p .git/logs/refs/heads; ln -sf /later .git/logs/refs/heads/master": ".git/logs/refs/heads/master: git writes",
+        "ln -s ../../later .git/COMMIT_EDITMSG": ".git/COMMIT_EDITMSG: git writes",
         "mkdir -p a/.vscode; echo '{}' >a/.vscode/tasks.json": "a/.vscode: programs run its contents",
         "mkdir -p deep/er/.ssh; : >deep/er/.bashrc": "deep/er/.bashrc: ",
     }
@@ -574,6 +577,15 @@ def made(world, user):
     (work / "elsewhere").unlink()
     said = inside(world, user, "echo evil >elsewhere; echo evil >.bashrc", cwd=work, options=["--audit", audit])
     must(f"the command made {work}/elsewhere: " in said and f"the command made {work}/.bashrc: " in said, said)
+
+
+def links_of_git(world, user):
+    """Git writes through a link in its folder: one that was there is kept, and not said to be new; the others can be written."""
+    work = repository(user, fresh(user, "links-of-git"))
+    os.symlink("../notes", work / ".git/description.link")
+    said = inside(world, user, "! ln -sf ../other .git/description.link && ! mv .git/description.link x && echo new >notes &&"
+                  "git commit -q --allow-empty -m x && git branch config && git branch hooks/x && git branch -D -q config", cwd=work)
+    must(os.readlink(work / ".git/description.link") == "../notes" and "the command made" not in said, said)
 
 
 def made_where_nobody_looks(world, user):
@@ -671,7 +683,7 @@ def withheld_is_recorded(world, user):
 
 
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
-         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("named", named_by_configuration), ("too-many", more_than_can_be_protected), ("links", by_links), ("links-of-links", by_links_of_links), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-elsewhere", made_where_nobody_looks), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
+         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("named", named_by_configuration), ("too-many", more_than_can_be_protected), ("links", by_links), ("links-of-links", by_links_of_links), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-elsewhere", made_where_nobody_looks), ("links-of-git", links_of_git), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
          ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("parts-of-a-home", parts_of_a_home), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":
