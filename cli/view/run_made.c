@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#define LINES_MAX 10 /* the log has all of them */
+#define LINES_MAX 10
 
 static void on_made(const char *path, const char *what, void *arg)
 {
@@ -99,7 +99,11 @@ void run_made_print(const struct run_made *made)
 {
 	for (char *const *line = made->lines; line && *line; line++)
 		(void)fprintf(stderr, "sallyport: the command made %s\n", *line);
-	if (made->count > LINES_MAX)
+	if (made->count > RUN_MADE_MAX)
+		(void)fprintf(stderr,
+			      "sallyport: and %zu more; the audit log lists only the first %d\n",
+			      made->count - LINES_MAX, RUN_MADE_MAX);
+	else if (made->count > LINES_MAX)
 		(void)fprintf(stderr, "sallyport: and %zu more, which the audit log lists\n",
 			      made->count - LINES_MAX);
 	if (made->count > 0)

@@ -579,6 +579,15 @@ def made(world, user):
     must(f"the command made {work}/elsewhere: " in said and f"the command made {work}/.bashrc: " in said, said)
 
 
+def made_too_much(world, user):
+    """Many new files: what is said of the log is so."""
+    work = fresh(user, "made-much")
+    for i, (count, words) in enumerate(((50, "and 40 more, which the audit log lists"), (1001, "and 991 more; the audit log lists only the first 1000"))):
+        audit = user.base / f"made-much-{i}.jsonl"
+        said = inside(world, user, f"i=0; while [ $i -lt {count} ]; do mkdir {i}-$i; : >{i}-$i/.envrc; i=$((i+1)); done", cwd=work, options=["--audit", audit])
+        must(words in said and audit.read_text().count('"event":"made"') == min(count, 1000), said)
+
+
 def links_of_git(world, user):
     """Git writes through a link in its folder: one that was there is kept, and not said to be new; the others can be written."""
     work = repository(user, fresh(user, "links-of-git"))
@@ -683,7 +692,7 @@ def withheld_is_recorded(world, user):
 
 
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
-         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("named", named_by_configuration), ("too-many", more_than_can_be_protected), ("links", by_links), ("links-of-links", by_links_of_links), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-elsewhere", made_where_nobody_looks), ("links-of-git", links_of_git), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
+         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("named", named_by_configuration), ("too-many", more_than_can_be_protected), ("links", by_links), ("links-of-links", by_links_of_links), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-elsewhere", made_where_nobody_looks), ("made-much", made_too_much), ("links-of-git", links_of_git), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
          ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("parts-of-a-home", parts_of_a_home), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":
