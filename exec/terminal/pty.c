@@ -46,6 +46,7 @@ struct pty {
 	int master;
 	bool is_held, has_eof;
 	bool is_waiting; /* until another gate on this terminal has its answer */
+	bool is_late;    /* a question of our own was open for too long after the end */
 	struct output output;
 	struct input input;
 	struct ansi ansi;
@@ -183,9 +184,14 @@ static void on_drained(void *arg)
 	struct pty *pty = arg;
 	pty_drained_fn drained = pty->drained;
 
+	/* Not under the question of another gate, which has set the modes. */
+	if (!pty->is_late && !claim_share(pty->terminal.fd))
+		return loop_timer_start(pty->loop, &pty->deadline, WAIT_MS, on_drained, pty);
 	loop_timer_stop(&pty->deadline);
 	pty->drained = NULL;
 	terminal_set_raw(&pty->terminal, false);
+	if (!pty->is_late)
+		claim_end(pty->terminal.fd);
 	drained(pty->arg);
 }
 
@@ -426,6 +432,7 @@ static void on_held_too_long(void *arg)
 {
 	struct pty *pty = arg;
 
+	pty->is_late = true;
 	pty_release(pty); /* the hold was not released: restore the terminal anyway */
 	loop_timer_start(pty->loop, &pty->deadline, DRAIN_MS, on_drain_deadline, pty);
 	update(pty);
