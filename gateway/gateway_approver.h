@@ -20,8 +20,10 @@ enum approver_risk {
 	APPROVER_LITERAL = 1 << 2,    /* an address, not a name */
 	APPROVER_RAW_TCP = 1 << 3,    /* any bytes: no protocol is enforced */
 	APPROVER_LISTED = 1 << 4,     /* a host for pastes, tunnels, request bins or DoH */
+	APPROVER_PAINTED = 1 << 5,    /* the command can write to the terminal that shows it */
 	/* For these the domain has to be typed, whatever the answer's scope. */
-	APPROVER_REAL_RISKS = APPROVER_LOOKALIKE | APPROVER_LITERAL | APPROVER_LISTED,
+	APPROVER_REAL_RISKS =
+		APPROVER_LOOKALIKE | APPROVER_LITERAL | APPROVER_LISTED | APPROVER_PAINTED,
 };
 
 /* Borrowed for the call. What is shown is exactly what is granted: @dst is the key. */

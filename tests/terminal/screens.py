@@ -207,6 +207,30 @@ def two_gates(world):
     screen.close()
 
 
+def painted_by_a_pipe(world):
+    """What the command writes goes through another program to this terminal, where it can cover the question: a key does not allow, the true name does."""
+    paint = r"""
+        (sleep 0; curl -sS http://evil.test/ >/dev/null 2>&1; touch done) &
+        while [ ! -e done ]; do printf '\033[H\033[2Jsallyport   http://good.test:80\r\n  type      good.test\r\n'; sleep 0.05; done; wait"""
+    screen = Screen(world, "pipe", paint, redirect="| cat")
+    until(lambda: world.questions(), SECONDS, "nothing is asked")
+    screen.shows("good.test")
+    for _ in range(3):
+        time.sleep(2)
+        screen.press("y", ("Enter",), "good.test", ("Enter",))
+    assert not screen.reasons("evil.test"), screen.records()
+    world.sally("approve", "deny", world.questions()[0]["id"], check=True)
+    screen.ends()
+    assert screen.reasons("evil.test") == ["denied_once"], screen.records()
+    screen.close()
+    screen = Screen(world, "quiet", "curl -sS http://quiet.test/ >/dev/null 2>&1; exit 3", redirect="| cat")
+    screen.shows("  output    the command writes to a pipe")
+    screen.answer("y", "quiet.test")
+    screen.ends()
+    assert screen.reasons("quiet.test")[0] == "granted_once", screen.records()
+    screen.close()
+
+
 def hostile(world):
     """A command writes escape sequences continuously: the question stays complete, and no report of the terminal answers it."""
     (world.work / "hostile.py").write_text(HOSTILE)
@@ -687,7 +711,7 @@ def a_day(world):
     screen.close()
 
 
-CASES = [vim, less, painted, counter, two_gates, hostile, keys_are_not_the_commands, words_to_whoever_asked, look_alike, no_terminal_of_its_own, many_at_once, a_day, resized, tmux_window,
+CASES = [vim, less, painted, counter, two_gates, painted_by_a_pipe, hostile, keys_are_not_the_commands, words_to_whoever_asked, look_alike, no_terminal_of_its_own, many_at_once, a_day, resized, tmux_window,
          tmux_window_is_closed, tmux_window_keys, tmux_cannot_be_reached, tmux_is_another, tmux_of_the_command,
          gate_dies,
          gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]

@@ -111,7 +111,7 @@ void tty_draw(struct approver *self)
 	else if (self->view == TTY_VIEW_STATUS)
 		draw_status(self);
 	else
-		self->source->each(self->of, draw_one, &drawing);
+		tty_self_each(self, draw_one, &drawing);
 	draw_typed(self);
 	tty_shown_take(self, drawing.is_whole);
 	self->is_stale = false;

@@ -51,7 +51,7 @@ static char *shown_asked(const struct approver *self)
 
 	if (self->view == TTY_VIEW_LIST)
 		return mem_printf("%ux%u", self->look.width, self->look.rows);
-	self->source->each(self->of, shown_describe, &search);
+	tty_self_each(self, shown_describe, &search);
 	return search.text;
 }
 

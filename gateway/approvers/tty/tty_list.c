@@ -112,7 +112,7 @@ void tty_list_sync(struct approver *self)
 
 	for (size_t i = 0; i < list->count; i++)
 		list->rows[i].is_open = false;
-	self->source->each(self->of, list_see, &sync);
+	tty_self_each(self, list_see, &sync);
 	for (size_t i = 0; i < list->count;) {
 		bool is_old = i < sync.old_count;
 

@@ -20,6 +20,7 @@ static const struct {
 	{ APPROVER_LISTED, "listed" },
 	{ APPROVER_LITERAL, "address" },
 	{ APPROVER_RAW_TCP, "raw bytes" },
+	{ APPROVER_PAINTED, "output in a pipe" },
 };
 
 static const struct approver_answer list_once = { .action = POLICY_ALLOW };

@@ -215,11 +215,14 @@ static void prompt_from(struct tty_page *page, const struct approver_question *q
 /* Says where the request comes from, and why policy asks. */
 static void prompt_reasons(struct tty_page *page, const struct approver_question *question)
 {
-	bool is_new = question->risk == APPROVER_FIRST_SEEN;
+	bool is_new = (question->risk & ~(unsigned int)APPROVER_PAINTED) == APPROVER_FIRST_SEEN;
 
 	if (prompt_has(question->warning))
 		tty_page_warn(page, is_new ? TTY_NEW : TTY_WARNING, is_new ? "NEW" : "warning",
 			      question->warning);
+	if (question->risk & APPROVER_PAINTED)
+		tty_page_warn(page, TTY_WARNING, "output",
+			      "the command writes to a pipe that can lead here, and cover this");
 	if (question->is_private)
 		tty_page_warn(page, TTY_WARNING, "private",
 			      "an address of your own network or machine");

@@ -16,6 +16,30 @@ static const unsigned int self_may_enter[] = {
 	[TTY_GONE] = 0,
 };
 
+struct self_walk {
+	const struct approver *self;
+	void (*each)(const struct approver_question *question, void *arg);
+	void *arg;
+};
+
+static void self_see(const struct approver_question *question, void *arg)
+{
+	const struct self_walk *walk = arg;
+	struct approver_question seen = *question;
+
+	if (walk->self->is_painted && !walk->self->is_in_window)
+		seen.risk |= APPROVER_PAINTED;
+	walk->each(&seen, walk->arg);
+}
+
+void tty_self_each(const struct approver *self,
+		   void (*each)(const struct approver_question *question, void *arg), void *arg)
+{
+	struct self_walk walk = { self, each, arg };
+
+	self->source->each(self->of, self_see, &walk);
+}
+
 void tty_self_enter(struct approver *self, enum tty_state next)
 {
 	assert(self_may_enter[self->state] & BIT(next));

@@ -41,6 +41,7 @@ struct approver {
 	enum tty_view view, wanted; /* shown; asked for by a key */
 	char wanted_id[APPROVER_ID_MAX];
 	int fd;
+	bool is_painted;         /* by what the command writes to a pipe: see APPROVER_PAINTED */
 	bool is_own_fd;          /* opened again, so that O_NONBLOCK is only ours */
 	struct tty_popup *popup; /* NULL: not inside tmux */
 	/* @fd is a window's, and the terminal is @behind_fd; a window was asked for; none can be
@@ -77,6 +78,9 @@ struct approver {
 	bool is_late;       /* settled while the person typed: ignore input until Enter */
 };
 
+/* Calls @each for the open questions, as they are on this terminal. */
+void tty_self_each(const struct approver *self,
+		   void (*each)(const struct approver_question *question, void *arg), void *arg);
 void tty_self_enter(struct approver *self, enum tty_state next);
 bool tty_self_is_held(const struct approver *self);
 /* Runs @self->next from the loop. */

@@ -3,7 +3,9 @@
 #include <event2/buffer.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/process/readers.h"
 #include "gateway/approvers/screen/tty_draw.h"
 #include "gateway/approvers/tty/tty_agent.h"
 #include "gateway/approvers/tty/tty_hold.h"
@@ -146,6 +148,7 @@ static void turn_begin(struct approver *self, const struct turn_round *round)
 		self->wanted == TTY_VIEW_LIST ? round->total > 0 : !round->has_wanted && is_listed;
 
 	self->others = round->total - (round->total > 0 && !round->next.agent);
+	self->is_painted = readers_are_here(STDOUT_FILENO) || readers_are_here(STDERR_FILENO);
 	turn_show(self,
 		  round->total + round->agents == 0 ? TTY_VIEW_STATUS
 		  : is_list                         ? TTY_VIEW_LIST
@@ -197,7 +200,7 @@ void tty_turn_next(void *arg)
 
 	if (self->state == TTY_GONE || !STAILQ_EMPTY(&self->given))
 		return;
-	self->source->each(self->of, turn_count, &round);
+	tty_self_each(self, turn_count, &round);
 	if (self->view != TTY_VIEW_NONE) {
 		turn_next_shown(self, &round);
 	} else if (round.total + round.agents > 0 || self->source->status) {
