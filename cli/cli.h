@@ -35,6 +35,9 @@ char **cli_approve_ids(void);
 /* Prints "sallyport: TEXT" on stderr; returns @status. */
 int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Does @because say something that the text of @rule does not say already? Both may be NULL. */
+bool cli_because_adds(const char *rule, const char *because);
+
 /* Is @stream a terminal, without NO_COLOR and without TERM=dumb? */
 bool cli_may_colour(FILE *stream);
 

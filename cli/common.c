@@ -24,6 +24,11 @@ int cli_fail(int status, const char *format, ...)
 	return status;
 }
 
+bool cli_because_adds(const char *rule, const char *because)
+{
+	return because && because[0] && !(rule && strstr(rule, because));
+}
+
 bool cli_may_colour(FILE *stream)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");

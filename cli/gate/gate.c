@@ -98,6 +98,16 @@ const char *gate_session(const struct gate *gate)
 	return gate->options->session ? gate->options->session : gate->id;
 }
 
+const char *gate_policy_path(const struct gate *gate)
+{
+	const char *path = gate->options->asks_nobody ? NULL : gate->places.answers_path;
+
+	for (char *const *at = gate->options->policies; !path && at && *at; at++)
+		if (!at[1])
+			path = *at;
+	return path;
+}
+
 /* Prints the address of the page, which is all that is needed to answer questions. It goes to the
  * terminal @tty, where a command cannot read it from a file; without one (-1), to stderr. */
 static void announce_page(int tty, const char *url)

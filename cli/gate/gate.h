@@ -129,6 +129,9 @@ int gate_note_reach(const struct gate *gate, char *const *paths, struct err *why
 /* From now on commands may write below @paths. */
 void gate_widen(struct gate *gate, char *const *paths);
 const char *gate_session(const struct gate *gate); /* the session's name in records */
+/* The policy file to which a line can be added: the user's; with --ci the last --policy, because a
+ * job's machine does not keep the user's. NULL: none. */
+const char *gate_policy_path(const struct gate *gate);
 
 /* Finds once what commands may see and change. An exit status. */
 int gate_view(struct gate *gate);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/cli.h"
 #include "cli/report/run_lock.h"
 #include "cli/report/run_refused.h"
 #include "cli/report/run_summary.h"
@@ -40,6 +41,14 @@ static char *head_of(const struct gateway_trip *trip)
 			  program ? program : "");
 }
 
+/* @text as a part of a longer text: without the full stop at its end. */
+static char *part_of(const char *text)
+{
+	size_t len = strlen(text);
+
+	return mem_printf("%.*s", (int)(len > 0 && text[len - 1] == '.' ? len - 1 : len), text);
+}
+
 static char *remedy_of(const struct gateway_trip *trip, const struct run_summary *summary)
 {
 	auto_free char *line = policy_reason_line(trip->last_denial, &trip->dst, trip->rule);
@@ -71,19 +80,23 @@ char *run_denials_near(const struct gateway_trip *trip, const struct run_summary
 char *run_denials_text(const struct gateway_trip *trip, const struct run_summary *summary)
 {
 	auto_free char *head = head_of(trip);
+	auto_free char *sentence = part_of(policy_reason_sentence(trip->last_denial));
 	auto_free char *rule = trip->rule ? text_visible_dup(trip->rule) : NULL;
-	auto_free char *because = trip->because ? text_visible_dup(trip->because) : NULL;
+	auto_free char *because = cli_because_adds(trip->rule, trip->because)
+					  ? text_visible_dup(trip->because)
+					  : NULL;
+	auto_free char *reason = because ? part_of(because) : NULL;
 	auto_free char *remedy = remedy_of(trip, summary);
 	/* What only failed was allowed, so it lacks no rule; the default's sentence says it. */
 	bool lacks_rule =
 		trip->denied + trip->unanswered > 0 && trip->last_denial != POLICY_DEFAULT_DENY;
-	const char *no_rule = lacks_rule ? " No rule." : "";
+	const char *no_rule = lacks_rule ? " No rule decides it." : "";
 	auto_free char *near = run_denials_near(trip, summary);
 
-	return mem_printf("%s: %s (%s)%s%s%s%s%s%s%s%s", head,
-			  policy_reason_sentence(trip->last_denial),
+	return mem_printf("%s: %s (%s).%s%s%s%s%s%s%s%s%s%s", head, sentence,
 			  policy_reason_code(trip->last_denial), rule ? " Rule: " : no_rule,
-			  rule ? rule : "", because ? " Because: " : "", because ? because : "",
+			  rule ? rule : "", rule ? "." : "", reason ? " Because: " : "",
+			  reason ? reason : "", reason ? "." : "",
 			  near ? " It does not meet the conditions of the rule \"" : "",
 			  near ? near : "", near ? "\"." : "", remedy);
 }

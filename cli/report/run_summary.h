@@ -29,7 +29,7 @@ struct run_summary {
 	const struct policy *policy; /* and their policy; borrowed */
 	const struct run_refused *refused;
 	const struct policy_upstreams *upstreams; /* NULL: none; borrowed */
-	const char *policy_path; /* the user's policy file, to which lines are added; NULL: none */
+	const char *policy_path; /* the file to which lines are added; NULL: none */
 	const char *fails_by;    /* the option that replaced the command's status; NULL: none */
 	struct exec_process_result result;
 	const struct run_lock *lock;

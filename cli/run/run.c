@@ -352,7 +352,7 @@ static int conclude(struct run *run)
 		.made = &run->made,
 		.result = run->result,
 		.refused = &run->refused,
-		.policy_path = run->gate.places.answers_path,
+		.policy_path = gate_policy_path(&run->gate),
 		.command_status = exit_status(run),
 		.has_failed = run->result.end != EXEC_PROCESS_EXITED || run->result.status != 0,
 		.duration_ms = loop_now_ms(run->gate.loop) - run->started_ms,

@@ -94,7 +94,8 @@ static void note(struct run_programs *programs, const char *const *argv,
 {
 	auto_free char *command = text_command_line(argv, SHOWN_MAX);
 	auto_free char *path = text_visible_dup(program->path);
-	auto_free char *because = text_visible_dup(verdict->because);
+	bool has_because = cli_because_adds(verdict->rule, verdict->because);
+	auto_free char *because = text_visible_dup(has_because ? verdict->because : "");
 
 	const struct gateway_refused refused = {
 		.path = program->path,
@@ -109,7 +110,7 @@ static void note(struct run_programs *programs, const char *const *argv,
 	keep_line(programs,
 		  mem_printf("%s (%.256s): %s%s%s%s%s", command, path,
 			     why_of(verdict->action, action), verdict->rule[0] ? "; " : "",
-			     verdict->rule, because[0] ? ", because: " : "", because));
+			     verdict->rule, has_because ? "; because: " : "", because));
 }
 
 /* @why: for people. */

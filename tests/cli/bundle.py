@@ -129,11 +129,11 @@ def a_run_says_what_it_wanted(stage):
     asks = "curl -sS -m 20 http://a.test/ >/dev/null; curl -sS http://denied.test/ >/dev/null; exit 0"
     done = stage.call("run", "--no-tty", "--policy", "policy", "--resolve", f"a.test:{SERVER}", "--fail-on-ask=said.json", "--",
                       "sh", "-c", asks)
-    expect(done, ASKED, err="sallyport: http://a.test:80, by /usr/bin/curl: This needs approval, and no approver is connected. (no_approver)")
-    expect(done, ASKED, err="(no_approver) No rule. To allow it, add to /")
+    expect(done, ASKED, err="sallyport: http://a.test:80, by /usr/bin/curl: This needs approval, and no approver is connected (no_approver).")
+    expect(done, ASKED, err="(no_approver). No rule decides it. To allow it, add to /")
     expect(done, ASKED, err="/.config/sallyport/policy: allow http://a.test:80\n")
     expect(done, ASKED, err="--fail-on-ask: the exit status is 78 instead of 0; destinations denied: 1, not answered: 1; the questions are in said.json")
-    expect(done, ASKED, err="http://denied.test:80, by /usr/bin/curl: A rule denies it. (rule_deny) Rule: ")
+    expect(done, ASKED, err="http://denied.test:80, by /usr/bin/curl: A rule denies it (rule_deny). Rule: ")
     expect(done, ASKED, err="Next: ")
     records = stage.records()
     start = [record for record in records if record["event"] == "start"][-1]
@@ -159,11 +159,11 @@ def a_denial_fails_a_job_and_is_shown(stage):
     github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
     run = ("run", "--no-tty", "--policy", "policy", "--default", "deny", "--", "sh", "-c")
     done = stage.call(*run, "curl -sS http://192.0.2.1/ >/dev/null; curl -sS http://denied.test/ >/dev/null", more=github)
-    expect(done, 0, err="::error title=Sallyport::http://denied.test:80, by /usr/bin/curl: A rule denies it. (rule_deny) Rule: policy:2: deny denied.test")
+    expect(done, 0, err="::error title=Sallyport::http://denied.test:80, by /usr/bin/curl: A rule denies it (rule_deny). Rule: policy:2: deny denied.test. Next: ")
     assert ("\n" + done.stderr).count("\n::error") == 2 and "sallyport: http" not in done.stderr, done.stderr
     text = summary.read_text()
     assert text.startswith("before\n### Sallyport: run ") and text.count("\n- http") == 2, text
-    assert "\n- http\\://denied\\.test\\:80, by /usr/bin/curl\\: A rule denies it\\. " in text, text
+    assert "\n- http\\://denied\\.test\\:80, by /usr/bin/curl\\: A rule denies it " in text, text
     done = stage.call(*run, "true", more=github)
     expect(done, 0)
     assert "::" not in done.stderr and summary.read_text() == text, done.stderr
@@ -189,7 +189,8 @@ def a_job_asks_nobody(stage):
         world.until(lambda: [*(stage.top / "home/sallyport/watchers").glob("*")], TIMEOUT_S, "the watcher")
         done = stage.call("run", "--ci", "--policy", "policy", "--resolve", f"a.test:{SERVER}", "--prompt-timeout", "10m", "--", "sh", "-c",
                           "curl -sS http://a.test/; exit 4")
-        expect(done, ASKED, "no_approver", "http://a.test:80, by /usr/bin/curl: This needs approval, and no approver is connected. (no_approver)")
+        expect(done, ASKED, "no_approver", "http://a.test:80, by /usr/bin/curl: This needs approval, and no approver is connected (no_approver). No rule decides it. "
+               "To allow it, add to policy: allow http://a.test:80\n")
         expect(done, ASKED, err="--ci: the exit status is 78 instead of 4; destinations denied: 0, not answered: 1")
         expect(stage.run("--ci", "--bundle", "asked.json", "--default", "allow"), 0, "yes")
         expect(stage.run("--ci", script="curl -sS http://denied.test/ >/dev/null; exit 4"), 4)

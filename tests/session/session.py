@@ -319,7 +319,7 @@ def refusals(world):
     # By which rule, and why, is in the report of a joined run as in that of any other.
     trip, = json.loads(run.text("err").splitlines()[-1])["destinations"]
     assert trip["rule"].startswith(f"{policy}:2: deny") and trip["because"] == "not from here", trip
-    assert "Because: not from here" in run.text("err"), run.text("err")
+    assert 'because "not from here". Next: ' in run.text("err"), run.text("err")
     here = world.work / "here"  # a file that the commands of a session may write widens nothing while it lives
     here.write_text(f"version 1\ndeny {world.destination.address}\n")
     world.sally("policy", "trust", str(here), check=True)
