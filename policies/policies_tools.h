@@ -87,7 +87,8 @@ int policy_format_file(const char *path, bool is_check_only, bool *ret_changed, 
 
 /* Translates another tool's policy into our language: never wider. @name: of the file, for
  * messages. Returned owned: the policy, and one line "FILE:LINE: what" for each thing that it does
- * not express. -EBADMSG: a denial cannot be expressed, or the file cannot be read. */
+ * not express. -EBADMSG: a denial cannot be expressed, or the file cannot be read; -ENOTSUP: no
+ * such format, with a list. */
 int policy_import(const char *format, const char *name, const char *text, size_t len,
 		  char **ret_text, char **ret_losses, struct err *why);
 const char *policy_import_format(size_t number); /* NULL behind the last */

@@ -32,7 +32,12 @@ static int export_files(const char *format, char **paths, bool is_lossy)
 	struct err why = { 0 };
 	int status = export_load(policy, paths);
 
-	if (status == CLI_OK && policy_export(format, policy, is_lossy, &text, &losses, &why) < 0)
+	int r = status == CLI_OK ? policy_export(format, policy, is_lossy, &text, &losses, &why)
+				 : 0;
+
+	if (r == -ENOTSUP)
+		status = options_wrong(CLI_POLICY_EXPORT, "%s", why.text);
+	else if (r < 0)
 		status = cli_fail(CLI_ERROR, "%s", why.text);
 	if (status == CLI_OK) {
 		(void)fputs(text, stdout);

@@ -24,6 +24,8 @@ static int import_file(const char *format, const char *path)
 
 	if (r == 0)
 		r = policy_import(format, path, text, len, &policy, &losses, &why);
+	if (r == -ENOTSUP)
+		return options_wrong(CLI_POLICY_IMPORT, "%s", why.text);
 	if (r < 0)
 		return cli_fail(CLI_ERROR, "%s", why.text);
 	(void)fputs(policy, stdout);

@@ -23,7 +23,7 @@ const char *policy_import_format(size_t number)
 	return number < ARRAY_SIZE(formats) ? formats[number].name : NULL;
 }
 
-/* The number of @format, or -EINVAL. */
+/* The number of @format, or -ENOTSUP. */
 static int format_find(const char *format, struct err *why)
 {
 	auto_free char *all = mem_strdup("");
@@ -35,7 +35,7 @@ static int format_find(const char *format, struct err *why)
 	}
 	auto_free char *shown = text_visible_dup(format);
 
-	return err_set(why, -EINVAL, "unknown format: %s; use one of %s", shown, all);
+	return err_set(why, -ENOTSUP, "unknown format: %s; use one of %s", shown, all);
 }
 
 int policy_import(const char *format, const char *name, const char *text, size_t len,

@@ -480,7 +480,7 @@ def import_and_export(stage):
     stage.write("policy", imported.out)
     expect(stage.run("check", "policy"), 0)
     expect(stage.run("export", "harden-runner", "policy"), 0, "^a.test:443\nb.test:80$", "")
-    expect(stage.run("import", "ini", "endpoints"), 3, "", "unknown format")
+    expect(stage.run("import", "ini", "endpoints"), 2, "", "policy import: unknown format: ini; use one of codex-config, .*, harden-runner\n")
     expect(stage.run("import", "harden-runner", "missing"), 3, "", "missing")
     stage.write("settings", '{"network": {"deniedDomains": ["a*b.test"]}}')
     expect(stage.run("import", "sandbox-runtime", "settings"), 3, "", "settings:1: .*would be lost")
@@ -492,7 +492,7 @@ def exports(stage):
     lossy = stage.run("export", "--lossy", "sandbox-runtime", "policy")
     expect(lossy, 0, '"a.test:443"', "^policy:2: wider: a.test")
     assert lossy.json()["network"]["allowedDomains"] == ["a.test:80", "a.test:443", "b.test"], lossy.out
-    expect(stage.run("export", "ini", "policy"), 3, "", "unknown format: ini; use one of codex-config, .*, harden-runner$")
+    expect(stage.run("export", "ini", "policy"), 2, "", "policy export: unknown format: ini; use one of codex-config, .*, harden-runner\n")
     expect(stage.run("export", "harden-runner"), 2, "", "FILE is missing")
     stage.write("broken", BROKEN)
     expect(stage.run("export", "harden-runner", "broken"), 3, "", "broken:2:")
