@@ -120,7 +120,8 @@ int cli_approve_answer(const struct options *options)
 	if (!approve_input_is_id(id))
 		return options_wrong(options->command,
 				     "`%s` is not the ID of a question (example: 7f3a-1)", id);
-	if (approve_options_answer(options, &answer, &why) < 0)
+	if (approve_options_answer(options, &answer, &why) < 0 ||
+	    approve_options_scope(options, answer.scope, &why) < 0)
 		return options_wrong(options->command, "%s", why.text);
 	(void)snprintf(answer.id, sizeof(answer.id), "%s", id); /* fits, because it is valid */
 	return answer_all(options_get(options, OPT_OF_SESSION), &answer);

@@ -99,6 +99,9 @@ void approve_lock_drop(int dir_fd, int lock_fd);
 /* Reads the options of an answer into @ret. -EINVAL with @why. */
 int approve_options_answer(const struct options *options, struct approve_answer *ret,
 			   struct err *why);
+/* -EINVAL with @why: there is an option for an answer that is remembered, and @scope (NULL: not
+ * given) is that of one that is not. */
+int approve_options_scope(const struct options *options, const char *scope, struct err *why);
 
 /* `sallyport approve watch`; returns the exit status. */
 int approve_watch(int dir_fd, const struct options *options);

@@ -144,6 +144,8 @@ static int input_typed(const char *op, const char *scope, bool is_letter, char *
 	if (r == 0)
 		r = input_behind(&answer, is_letter, options.operands + 1,
 				 (int)options.operand_count - 1, why);
+	if (r == 0 && !is_letter)
+		r = approve_options_scope(&options, answer.scope, why);
 	if (r == 0)
 		*ret = answer;
 	options_done(&options);

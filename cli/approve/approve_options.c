@@ -113,3 +113,24 @@ int approve_options_answer(const struct options *options, struct approve_answer 
 		r = option_take(&options->given[i], ret, why);
 	return r;
 }
+
+int approve_options_scope(const struct options *options, const char *scope, struct err *why)
+{
+	static const struct {
+		enum cli_option option;
+		const char *name;
+	} widths[] = {
+		{ OPT_DOMAIN, "--domain" },           { OPT_ALL_PORTS, "--all-ports" },
+		{ OPT_PROGRAM, "--program" },         { OPT_FOR, "--for" },
+		{ OPT_UPLOAD, "--upload" },           { OPT_DOWNLOAD, "--download" },
+		{ OPT_CONNECTIONS, "--connections" },
+	};
+
+	for (size_t i = 0; (!scope || strcmp(scope, "once") == 0) && i < ARRAY_SIZE(widths); i++)
+		if (options_has(options, widths[i].option))
+			return err_set(why, -EINVAL,
+				       "%s needs an answer that lasts; add --scope exec, --scope "
+				       "session or --scope always",
+				       widths[i].name);
+	return 0;
+}

@@ -60,7 +60,8 @@ static int answer_check(const struct approver_answer *answer, struct err *why)
 	if (has_width && (answer->is_abort || answer->scope == GATEWAY_ONCE))
 		return err_set(why, -EINVAL,
 			       "an answer for once applies to the waiting requests only, and "
-			       "cannot have a width");
+			       "cannot be wider or limited; answer for the command, for the "
+			       "session or always");
 	if (answer->action == POLICY_DENY &&
 	    (answer->width.upload_max || answer->width.download_max ||
 	     answer->width.connections_max))

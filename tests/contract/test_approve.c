@@ -43,6 +43,8 @@ static const char *const usage_errors[] = {
 	"allow 7f3a-1 7f3a-2",
 	"allow 7f3a-1 --scope",
 	"allow 7f3a-1 --scope forever",
+	"allow 7f3a-1 --domain",
+	"deny 7f3a-1 --for 1h --scope once",
 	"deny 7f3a-1 --json",
 	"abort 7f3a-1 --scope once",
 };
@@ -330,6 +332,9 @@ static const struct {
 	{ "y 7f3a-1 --scope session", "--scope is not allowed here" }, /* the letter says it */
 	{ "allow 7f3a-1 session --scope exec", "give one scope only" },
 	{ "allow 7f3a-1 --scope forever", "--scope must be once" },
+	{ "allow 7f3a-1 --domain", "--domain needs an answer that lasts; add --scope exec, --scope "
+				   "session or --scope always" },
+	{ "deny 7f3a-1 once --all-ports", "--all-ports needs an answer that lasts" },
 	{ "allow 7f3a-1 --for 1h --for 2h", "--for was given twice" },
 	{ "s 7f3a-1 --domain --domain", "--domain was given twice" },
 	{ "s 7f3a-1 --for", "--for needs a value" },

@@ -22,7 +22,9 @@ static const struct {
 	{ "allow 7f3a-1 --scope exec --domain --all-ports --for 90m --confirm example.org", 0,
 	  "7f3a-1  https://**.example.org:* for 90m  allowed for this command" },
 	{ "deny 7f3a-1 --words 'not-now'", 0, "7f3a-1  https://a.example.org:443  denied once" },
-	{ "allow 7f3a-1 --domain --confirm example.org", 3, "sallyport: 7f3a-1 was not answered" },
+	{ "allow 7f3a-1 --domain --confirm example.org", 2,
+	  "sallyport approve allow: --domain needs an answer that lasts; add --scope exec, "
+	  "--scope session or --scope always\n" },
 	{ "allow 7f3a-1 --scope session --program --confirm example.org", 3,
 	  "sallyport: 7f3a-1 was not answered" },
 	/* The error shows the whole command to type. */
