@@ -102,9 +102,12 @@ static void history_command_note(struct tally *execs, const struct gateway_logge
 	exec_key(record, key, sizeof(key));
 	char *command = tally_at(execs, key);
 
-	if (command)
-		(void)text_visible(command, HISTORY_COMMAND_MAX, record->command,
-				   strlen(record->command));
+	if (!command)
+		return;
+	auto_free char *shown = text_visible_once(record->command);
+
+	if (snprintf(command, HISTORY_COMMAND_MAX, "%s", shown) >= HISTORY_COMMAND_MAX)
+		memcpy(command + HISTORY_COMMAND_MAX - 4, "...", 4);
 }
 
 /* The command of the record's exec, or "". history_command_note() must see every record before. */

@@ -68,7 +68,7 @@ static void put_table(const struct rows *rows, const struct gateway_logged *reco
 {
 	char time[SELECTION_TIME_MAX], id[ASK_ID_MAX];
 	auto_free char *what = rows_what(record), *details = details_of(record, verdict);
-	auto_free char *shown = text_visible_dup(what), *more = text_visible_dup(details);
+	auto_free char *shown = text_visible_once(what), *more = text_visible_once(details);
 	auto_free char *event = text_visible_dup(record->event);
 	auto_free char *line =
 		mem_printf("%.19s  %-14s  %-10s  %-34s  %s", selection_local(record->time_us, time),
@@ -98,7 +98,7 @@ static void put_csv(const struct rows *rows, const struct gateway_logged *record
 		      selection_local(record->time_us, local));
 	report_forms_cell(rows->out, ask_id(record, id));
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		auto_free char *shown = text_visible_dup(texts[i]);
+		auto_free char *shown = text_visible_once(texts[i]);
 
 		(void)fputc(',', rows->out);
 		report_forms_cell(rows->out, shown);

@@ -111,7 +111,7 @@ static int show_run(const struct options *options, show_fn put)
 
 static void put_member(FILE *out, const char *name, const char *value)
 {
-	auto_free char *shown = text_visible_dup(value);
+	auto_free char *shown = text_visible_once(value);
 
 	(void)fprintf(out, "%-12s %s\n", name, shown);
 }
@@ -162,7 +162,7 @@ static const char *member(const json_t *object, const char *name)
 
 static void put_optional(FILE *out, const char *name, const char *text)
 {
-	auto_free char *shown = text_visible_dup(text);
+	auto_free char *shown = text_visible_once(text);
 
 	if (text[0])
 		(void)fprintf(out, "%s: %s\n", name, shown);
@@ -193,9 +193,9 @@ static void put_change(FILE *out, const struct gateway_logged *record, enum poli
 static void put_head(FILE *out, const struct gateway_logged *record)
 {
 	char time[SELECTION_TIME_MAX], id[ASK_ID_MAX];
-	auto_free char *what = rows_what(record), *shown = text_visible_dup(what);
+	auto_free char *what = rows_what(record), *shown = text_visible_once(what);
 	auto_free char *program = text_visible_dup(record->program);
-	auto_free char *command = text_visible_dup(record->command);
+	auto_free char *command = text_visible_once(record->command);
 	auto_free char *action = text_visible_dup(record->action);
 
 	(void)fprintf(out, "%s: %s %s\n", ask_id(record, id), action, shown);

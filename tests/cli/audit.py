@@ -162,6 +162,18 @@ def a_record_is_shown_whole(stage):
         expect(stage.run("audit", "show", wrong).returncode, status)
 
 
+def a_command_is_escaped_once(stage):
+    """A record has a command as it is shown; that is not escaped again."""
+    stage.start(run="7f3a9c", command=r"echo 'gr\xc3\xbc\xc3\x9fe'")
+    stage.decide("a.test", "observed")
+    stage.write()
+    start = stage.ask("query", "--event", "exec_start", "--json")
+    number = json.loads(start)["seq"]
+    for words in (("query",), ("query", "--csv"), ("show", f"7f3a9c.{number}"), ("why", f"7f3a9c.{number + 1}"), ("suggest",)):
+        said = stage.run("policy", *words).stdout if words == ("suggest",) else stage.ask(*words)
+        assert r"'gr\xc3\xbc\xc3\x9fe'" in said, (words, said)
+
+
 def why(stage):
     stage.start(run="7f3a9c", command="npm ci")
     stage.decide("rule.test", "rule_deny", rule="team:3: deny rule.test", because="no ads", program="/usr/bin/node")
@@ -565,7 +577,7 @@ def a_real_run(stage):
         world.close(keep=False)
 
 
-CASES = [each_filter_chooses_what_the_ledger_has, a_record_is_shown_whole, why, summary, report, csv_holds_no_formula_and_no_control,
+CASES = [each_filter_chooses_what_the_ledger_has, a_record_is_shown_whole, a_command_is_escaped_once, why, summary, report, csv_holds_no_formula_and_no_control,
          edited_records, a_terminal, the_index_follows_the_log, another_log_is_read_from_its_start, damaged_lines_are_named, a_damaged_index_is_made_again,
          where_no_index_can_be_written, where_the_disk_is_full, a_killed_question,
          two_questions_at_once, a_locked_index_is_waited_for, repeated_numbers_are_reported, tail_follows, a_real_run]
