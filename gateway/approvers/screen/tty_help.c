@@ -133,7 +133,7 @@ void tty_help_unknown(struct approver *self, unsigned char key)
 	if (key < 0x20 || key == 0x7f)
 		tty_self_note(self, "Ctrl-%c does nothing here; ? lists the keys", key ^ 0x40);
 	else if (key == ' ')
-		tty_self_note(self, "all lines are shown already; ? lists the keys");
+		tty_self_note(self, "all lines are shown; ? lists the keys");
 	else
 		tty_self_note(self, "%c does nothing here%s; ? lists the keys", key, why);
 }

@@ -15,22 +15,43 @@ static bool scroll_fits(const struct tty_page *body, const struct tty_page *foot
 	return foot->count + 1 + least <= rows;
 }
 
-/* Makes the foot, as long as there is room. A note, which stands last, is cut if nothing else
+/* Would the body fit whole without the note? */
+static bool scroll_is_pushed(const struct tty_page *body, const struct tty_page *foot, size_t rows)
+{
+	size_t notes = tty_page_count(foot, TTY_NOTE) - tty_page_count(foot, TTY_NEEDED);
+	size_t all = body->count + 1 + foot->count;
+
+	return all > rows && all - notes <= rows;
+}
+
+/* Makes the longest foot for which there is room; the body is not cut for a note if a shorter foot
  * helps. */
-static void scroll_foot(const struct tty_sheet *sheet, struct tty_page *foot, size_t rows)
+static bool scroll_choose(const struct tty_sheet *sheet, struct tty_page *foot, size_t rows,
+			  bool may_push)
 {
 	const struct tty_page *body = &sheet->body;
-	size_t least = body->count < SCROLL_ROWS_LEAST ? body->count : SCROLL_ROWS_LEAST, needed;
 	size_t wanted = tty_page_count(body, TTY_HELP);
 
 	for (enum tty_foot form = TTY_FOOT_LONG; form <= TTY_FOOT_LEAST; form++) {
 		tty_page_clear(foot);
 		foot->is_tight = form != TTY_FOOT_LONG;
 		sheet->foot(foot, form, sheet->arg);
-		if (scroll_fits(body, foot, wanted, rows))
-			return;
+		if (scroll_fits(body, foot, wanted, rows) &&
+		    (may_push || !scroll_is_pushed(body, foot, rows)))
+			return true;
 		wanted = SCROLL_ROWS_LEAST - 1;
 	}
+	return false;
+}
+
+/* A note, which stands last, is cut if nothing else helps. */
+static void scroll_foot(const struct tty_sheet *sheet, struct tty_page *foot, size_t rows)
+{
+	size_t all = sheet->body.count, least = all < SCROLL_ROWS_LEAST ? all : SCROLL_ROWS_LEAST;
+	size_t needed;
+
+	if (scroll_choose(sheet, foot, rows, false) || scroll_choose(sheet, foot, rows, true))
+		return;
 	needed = tty_page_count(foot, TTY_NEEDED);
 	tty_page_cut_to(foot, 0, needed + 1 + least < rows ? rows - 1 - least : needed);
 }

@@ -225,7 +225,10 @@ static void ask_one(unsigned int i)
 		.commands = { "curl -sS https://example.org/" },
 		.rule = "",
 		.because = "",
-		.warning = walk.kind == LONG ? warning : "",
+		.warning = walk.kind == LONG ? warning
+			   : walk.kind == RISKY
+				   ? "a place to drop data, by the baseline preset"
+				   : "", /* two lines of the smallest window, which is full */
 		.risk = walk.kind == RISKY ? APPROVER_LISTED : 0,
 		.program = "/usr/bin/curl",
 		.chain = "sh > curl",
@@ -446,8 +449,12 @@ static bool press_all(const char *keys)
 static void must_react(const char *key)
 {
 	size_t len = strlen(walk.keys);
+	bool was_whole = !shows(&walk.before, ", Space: ") && !shows(&walk.before, "any key: ");
 	char last = len > 1 ? walk.keys[len - 2] : '\0';
 
+	if (was_whole && strchr(" Z", key[0]) && shows(&walk.model, "; ? lists the keys"))
+		ck_assert_msg(!shows(&walk.model, ", Space: "),
+			      "%s: the note takes lines away:\n%s", walk.keys, screen.text);
 	if (is_typing(&walk.before) || strchr("\x08\x7f", key[0]) || last == key[0] ||
 	    (last == '\r' && key[0] == '\n') || shows(&walk.before, "nothing is selected") ||
 	    shows(&walk.before, "was typed:") ||
