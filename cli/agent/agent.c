@@ -140,8 +140,8 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 	gate->loop = loop_new();
 	int status = gate_view(gate);
 
-	if (status == CLI_OK &&
-	    run_policy_note_reach(&options->run, &gate->places, gate->view.writable, &why) < 0)
+	if (status == CLI_OK && run_policy_note_reach(&options->run, &gate->places, &gate->loaded,
+						      gate->view.writable, &why) < 0)
 		status = cli_fail(CLI_NO_SANDBOX, "%s", why.text);
 	if (status != CLI_OK)
 		return status;

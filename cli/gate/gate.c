@@ -360,6 +360,15 @@ int gate_note_reach(const struct gate *gate, char *const *paths, struct err *why
 	return policy_reach_note(&reach, why) < 0 ? -EIO : 0;
 }
 
+int gate_keep_files(const struct gate *gate)
+{
+	struct err why = { 0 };
+
+	return policy_reach_keep(gate->places.state_dir, &gate->loaded, &why) < 0
+		       ? cli_fail(CLI_NO_SANDBOX, "%s", why.text)
+		       : CLI_OK;
+}
+
 void gate_widen(struct gate *gate, char *const *paths)
 {
 	for (; *paths; paths++) {

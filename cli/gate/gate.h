@@ -126,6 +126,8 @@ char **gate_guarded(const struct gate *gate);
 /* Notes for later runs that commands may write below @paths. It may block, so another process may
  * do it. Not 0 with @why: a file that decides lies there; @why names it. */
 int gate_note_reach(const struct gate *gate, char *const *paths, struct err *why);
+/* As policy_reach_keep(), for a gate whose commands are begun by others. An exit status. */
+int gate_keep_files(const struct gate *gate);
 /* From now on commands may write below @paths. */
 void gate_widen(struct gate *gate, char *const *paths);
 const char *gate_session(const struct gate *gate); /* the session's name in records */

@@ -39,8 +39,8 @@ static int refuse_digest(const char *shown, const struct run_file *file, const c
 }
 
 /* Checks a file that commands can reach, by the content that was read. */
-static int check_digest(const struct policy_reach *reach, const struct run_file *file,
-			const char *shown, bool may_be_theirs, struct err *why)
+static int check_digest(const struct policy_reach *reach, struct run_file *file, const char *shown,
+			bool may_be_theirs, struct err *why)
 {
 	static const char *const lists[] = { TRUST_STORE_TRUSTED, TRUST_STORE_NOTED };
 
@@ -65,15 +65,12 @@ static int check_digest(const struct policy_reach *reach, const struct run_file 
 			       "policy %s lies where commands can write, and there is no state "
 			       "folder to record its contents; set HOME",
 			       shown);
-	(void)cli_fail(0,
-		       "policy %s lies where commands can write; from now on it counts only as it "
-		       "is now, or as you trust it later (sallyport policy trust %s)",
-		       shown, shown);
-	return trust_store_put(reach->state, TRUST_STORE_NOTED, file->path, file->bytes, why);
+	file->is_first = true;
+	return 0;
 }
 
 static int check_file(const struct policy_reach *reach, const struct reach *roots,
-		      const struct run_file *file, struct err *why)
+		      struct run_file *file, struct err *why)
 {
 	auto_free struct reach_found *found = mem_new(sizeof(*found));
 	auto_free char *shown = text_visible_dup(file->asked);
@@ -114,8 +111,7 @@ static int check_named(const struct reach *roots, char *const *paths, struct err
 	return 0;
 }
 
-int policy_reach_check(const struct policy_reach *reach, const struct run_loaded *loaded,
-		       struct err *why)
+int policy_reach_check(const struct policy_reach *reach, struct run_loaded *loaded, struct err *why)
 {
 	struct reach *roots = reach_open(reach->state, why);
 	int r = roots ? 0 : -EIO;
@@ -128,6 +124,30 @@ int policy_reach_check(const struct policy_reach *reach, const struct run_loaded
 	if (r == 0)
 		r = check_named(roots, reach->named, why);
 	reach_close(roots);
+	return r;
+}
+
+static int keep_file(const char *state, const struct run_file *file, struct err *why)
+{
+	auto_free char *noted = trust_store_load(state, TRUST_STORE_NOTED);
+	auto_free char *shown = text_visible_dup(file->asked);
+
+	if (trust_store_look(noted, file->path, file->bytes) == POLICY_TRUSTED_NOW)
+		return 0; /* it is named twice */
+	(void)cli_fail(0,
+		       "policy %s lies where commands can write; from now on it counts only as it "
+		       "is now, or as you trust it later (sallyport policy trust %s)",
+		       shown, shown);
+	return trust_store_put(state, TRUST_STORE_NOTED, file->path, file->bytes, why);
+}
+
+int policy_reach_keep(const char *state, const struct run_loaded *loaded, struct err *why)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < loaded->file_count; i++)
+		if (loaded->files[i].is_first)
+			r = keep_file(state, &loaded->files[i], why);
 	return r;
 }
 

@@ -14,10 +14,13 @@ struct policy_reach {
 	char *const *named;    /* paths of options and files, absolute */
 };
 
-/* Do the files of every layer but the project's, and the files they include, count? Notes and
- * reports those that are used for the first time. Not 0 with @why: one does not count, or a command
- * could have chosen where one of the named paths leads. */
-int policy_reach_check(const struct policy_reach *reach, const struct run_loaded *loaded,
+/* Do the files of every layer but the project's, and the files they include, count? Marks those
+ * that are used for the first time. Not 0 with @why: one does not count, or a command could have
+ * chosen where one of the named paths leads. */
+int policy_reach_check(const struct policy_reach *reach, struct run_loaded *loaded,
 		       struct err *why);
+/* Notes and reports the marked files in the folder @state: call it when nothing refuses the run any
+ * more. 0 or -errno with @why. */
+int policy_reach_keep(const char *state, const struct run_loaded *loaded, struct err *why);
 /* Notes that commands may write there from now on; call it before any of them runs. */
 int policy_reach_note(const struct policy_reach *reach, struct err *why);

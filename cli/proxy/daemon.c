@@ -160,6 +160,8 @@ static int begin(struct daemon *daemon)
 
 	if (status == CLI_OK)
 		status = gate_open(&daemon->gate, &calls);
+	if (status == CLI_OK)
+		status = gate_keep_files(&daemon->gate);
 	if (status != CLI_OK)
 		return status;
 	for (size_t i = 0; i < daemon->clients.count; i++)

@@ -240,8 +240,8 @@ static int on_planned(void *arg, struct err *why)
 {
 	struct run *run = arg;
 
-	return run_policy_note_reach(&run->options, &run->gate.places, run->gate.view.writable,
-				     why);
+	return run_policy_note_reach(&run->options, &run->gate.places, &run->gate.loaded,
+				     run->gate.view.writable, why);
 }
 
 /* *@ret_plan: returned owned, instead of a start. */

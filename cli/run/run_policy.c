@@ -117,7 +117,7 @@ static int named(const struct run_options *options, const struct run_places *pla
 }
 
 static int check_reach(const struct run_options *options, const struct run_places *places,
-		       const struct run_loaded *loaded, char *const *writable)
+		       struct run_loaded *loaded, char *const *writable)
 {
 	auto_free_list char **paths = reached(options, places, writable), **all = NULL;
 	int status = named(options, places, loaded->policy, writable, &all);
@@ -134,17 +134,19 @@ static int check_reach(const struct run_options *options, const struct run_place
 }
 
 int run_policy_note_reach(const struct run_options *options, const struct run_places *places,
-			  char *const *writable, struct err *why)
+			  const struct run_loaded *loaded, char *const *writable, struct err *why)
 {
 	auto_free_list char **paths = reached(options, places, writable);
 	const struct policy_reach reach = { places->state_dir, places->cwd, places->config_dir,
 					    paths, NULL };
 
-	return policy_reach_note(&reach, why);
+	int r = policy_reach_keep(places->state_dir, loaded, why);
+
+	return r < 0 ? r : policy_reach_note(&reach, why);
 }
 
 static int check_objection(const struct run_options *options, const struct run_places *places,
-			   const struct run_loaded *loaded)
+			   struct run_loaded *loaded)
 {
 	const struct policy *policy = loaded->policy;
 	auto_free_list char **writable = NULL;

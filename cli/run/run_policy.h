@@ -15,10 +15,10 @@ struct run_sources;
  * if a line cannot be enforced. */
 int run_policy_load(struct run_options *options, const struct run_places *places,
 		    struct run_sources *ret_sources, struct run_loaded *ret_loaded);
-/* Notes that commands may write to @writable from now on: call it before one begins. 0 or -errno
- * with @why. */
+/* Notes that commands may write to @writable from now on, and which files of @loaded are used for
+ * the first time: call it before one begins. 0 or -errno with @why. */
 int run_policy_note_reach(const struct run_options *options, const struct run_places *places,
-			  char *const *writable, struct err *why);
+			  const struct run_loaded *loaded, char *const *writable, struct err *why);
 /* Why @policy, which has no errors, cannot be enforced if the command may write to @writable:
  * returned owned. NULL: it can. */
 char *run_policy_objection(const struct policy *policy, char *const *writable);

@@ -29,6 +29,7 @@ struct run_file {
 	enum policy_layer layer;
 	char digest[DIGEST_TEXT_MAX]; /* over the layer and the bytes */
 	char bytes[DIGEST_TEXT_MAX];  /* over the bytes alone; "": not known */
+	bool is_first; /* commands can write it, and no run has used it: policy_reach_check() */
 };
 /* The result of reading a policy. All owned. */
 struct run_loaded {

@@ -292,6 +292,8 @@ static int holder_begin(struct session_holder *holder)
 	if (status == CLI_OK)
 		status = gate_view(gate); /* to know the writable paths */
 	if (status == CLI_OK)
+		status = gate_keep_files(gate);
+	if (status == CLI_OK)
 		status = listen_here(holder);
 	return status;
 }

@@ -61,6 +61,18 @@ def first_use(world, user):
     counts(world, user, work, "./x/../team.policy" if (work / "x").mkdir() or user.own(work / "x") else "")
 
 
+def refused_run(world, user):
+    """A run that is refused is no first use: nothing is said of the policy, and it may change."""
+    work = fresh(user, "refused")
+    policy = user.file(work / "team.policy", NARROW)
+    for options in (["--write", "/"], ["--write", "missing"], ["--dry-run"]):
+        done = world.run(user, ["touch", "ran"], [*options, "--policy", policy], cwd=work, env=state(user))
+        said = done.stderr.decode()
+        must((done.returncode != 0) == ("--write" in options) and "from now on" not in said and not (work / "ran").exists(), options, done.returncode, said)
+        policy = user.file(policy, NARROW + "# changed\n")
+    must("from now on it counts only as it is now" in counts(world, user, work, policy), "nobody was told")
+
+
 def busy_folder(world, user):
     """Other programs change the folder while a policy in it is used for the first time. None of them is a command."""
     for number in range(5):
@@ -410,6 +422,7 @@ def programs(world, user):
 
 cases = [
     ("first-use", first_use),
+    ("refused-run", refused_run),
     ("busy-folder", busy_folder),
     ("same-inode", same_inode),
     ("written-by-another-run", written_by_another_run),
