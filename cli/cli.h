@@ -35,6 +35,9 @@ char **cli_approve_ids(void);
 /* Prints "sallyport: TEXT" on stderr; returns @status. */
 int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same, after getcwd() failed: what is wrong with the working directory, and what to do. */
+int cli_fail_cwd(int status);
+
 /* Does @because say something that the text of @rule does not say already? Both may be NULL. */
 bool cli_because_adds(const char *rule, const char *because);
 

@@ -24,6 +24,14 @@ int cli_fail(int status, const char *format, ...)
 	return status;
 }
 
+int cli_fail_cwd(int status)
+{
+	if (errno == ENOENT)
+		return cli_fail(status, "the working directory was deleted; go to another one, and "
+					"try again");
+	return cli_fail(status, "cannot determine the working directory: %s", strerror(errno));
+}
+
 bool cli_because_adds(const char *rule, const char *because)
 {
 	return because && because[0] && !(rule && strstr(rule, because));

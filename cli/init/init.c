@@ -2,6 +2,7 @@
  * never trusts one: that is left to a person who has read it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,7 +213,9 @@ int cli_init(const struct options *options)
 	if (init.may_ask && !isatty(STDIN_FILENO))
 		return options_wrong(options->command, "there is no terminal to ask on; give --yes "
 						       "or --dry-run");
-	int status = propose(&init);
+	char here[PATH_MAX];
+	int status = init.is_user || getcwd(here, sizeof(here)) ? propose(&init)
+								: cli_fail_cwd(CLI_ERROR);
 
 	project_done(&init.project);
 	free(init.folder);

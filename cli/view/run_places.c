@@ -51,8 +51,7 @@ int run_places_find(struct run_places *places, const char *audit)
 			"cannot be made in it; start the command itself: its connections are "
 			"decided by the gate outside");
 	if (!getcwd(cwd, sizeof(cwd)) || cwd[0] != '/')
-		return cli_fail(CLI_NO_SANDBOX, "cannot determine the working directory: %s",
-				strerror(errno));
+		return cli_fail_cwd(CLI_NO_SANDBOX);
 	places->cwd = mem_strdup(cwd);
 	places->config_dir = cli_config_dir();
 	places->state_dir = cli_state_dir();

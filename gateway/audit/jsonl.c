@@ -215,6 +215,8 @@ static struct sink *jsonl_open(const struct gateway_config *config, struct err *
 	if (r == 0) {
 		segment_key(config->audit_path, self->key);
 		r = segment_create(&self->segment, self->dir, self->key, config->run, why);
+		if (r == -ENOSPC || r == -EDQUOT) /* the segment has a name that nobody knows */
+			(void)logfile_unwritten(&self->log, self->dir, r, why);
 	}
 	if (r == 0)
 		return (struct sink *)self;
@@ -315,7 +317,7 @@ static int jsonl_commit(struct sink *sink, struct err *why)
 	if (r == 0) {
 		r = segment_append(&self->segment, self->batch.bytes, self->batch.len, &next);
 		if (r < 0)
-			(void)err_errno(why, -r, "cannot write %s", self->segment.path);
+			(void)logfile_unwritten(&self->log, self->dir, r, why);
 	}
 	if (r == 0)
 		self->count = self->gathered.len = 0;

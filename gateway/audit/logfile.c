@@ -38,6 +38,15 @@ int logfile_open_own(const char *path, int flags, struct err *why)
 	return fd_take(&fd);
 }
 
+int logfile_unwritten(const struct logfile *self, const char *dir, int r, struct err *why)
+{
+	bool is_full = r == -ENOSPC || r == -EDQUOT;
+
+	return err_set(why, r, "the audit log %s cannot be written%s%s: %s", self->path,
+		       dir ? ", as its newest records cannot be kept in " : "", dir ? dir : "",
+		       is_full ? "the disk is full; make room there" : strerror(-r));
+}
+
 /* A new file gets its head at once, so a head that is missing later was removed. */
 static int logfile_begin(struct logfile *self, struct err *why)
 {
@@ -50,7 +59,7 @@ static int logfile_begin(struct logfile *self, struct err *why)
 		chain_begin(&chain);
 		int r = chain_head_write(self->head_fd, &chain);
 
-		return r < 0 ? err_errno(why, -r, "cannot write %s.head", self->path) : 0;
+		return r < 0 ? logfile_unwritten(self, NULL, r, why) : 0;
 	}
 	if (chain_head_read(self->head_fd, &chain) < 0)
 		return err_set(why, -EBADMSG, "%s.head is missing or damaged: " ADVICE, self->path,
@@ -144,7 +153,7 @@ int logfile_append(struct logfile *self, const char *bytes, size_t len, const st
 				 "cannot write %s, and cannot truncate it to its last record",
 				 self->path);
 	(void)chain_head_write(self->head_fd, &self->chain); /* tried; the error is @r */
-	return err_errno(why, -r, "cannot write %s", self->path);
+	return logfile_unwritten(self, NULL, r, why);
 }
 
 /* Continues a log whose end was not on the disk when the machine stopped, with a record of it. */

@@ -35,6 +35,10 @@ void logfile_unlock(struct logfile *self);
 int logfile_append(struct logfile *self, const char *bytes, size_t len, const struct chain *next,
 		   struct err *why);
 
+/* Says that it, or its newest records, which are kept in @dir (NULL: in itself), cannot be written.
+ * Returns @r. */
+int logfile_unwritten(const struct logfile *self, const char *dir, int r, struct err *why);
+
 /* Opens without following links, and only our own files: a file that others may write to proves
  * nothing. The descriptor, or -errno with @why. */
 int logfile_open_own(const char *path, int flags, struct err *why);

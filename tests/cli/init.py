@@ -5,6 +5,7 @@ configuration of tools would belong to nobody there, and the presets would refus
 usage: init.py SALLYPORT [NAME...]"""
 import json
 import shutil
+import subprocess
 import sys
 
 from profiles import play
@@ -173,6 +174,14 @@ def remotes_over_ssh_are_lines(stage):
     assert done.returncode == 0 and "no lines for the remotes of git: " in done.stderr and "allow" not in done.stdout.replace("allows", ""), done
 
 
+def init_in_a_folder_that_is_gone(stage):
+    gone = stage.top / "gone"
+    gone.mkdir()
+    words = ["sh", "-c", 'cd "$1" && rmdir "$1" && shift && exec "$@"', "sh", str(gone), stage.sallyport, "init", "--yes"]
+    done = subprocess.run(words, env=stage.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and "the working directory was deleted; go to another one" in done.stderr, done
+
+
 def init_follows_no_link(stage):
     outside = stage.top / "outside"
     outside.mkdir()
@@ -186,5 +195,5 @@ def init_follows_no_link(stage):
 
 
 if __name__ == "__main__":
-    sys.exit(play([init_of_a_project, tools_without_a_configuration_are_quiet, remotes_over_ssh_are_lines, init_line_by_line, init_of_a_user, init_follows_no_link, agent_is_installed_and_undone,
+    sys.exit(play([init_of_a_project, tools_without_a_configuration_are_quiet, remotes_over_ssh_are_lines, init_line_by_line, init_of_a_user, init_follows_no_link, init_in_a_folder_that_is_gone, agent_is_installed_and_undone,
                    others_changes_stay, nothing_is_installed_over_what_is_unclear]))

@@ -292,7 +292,7 @@ def current_folder(world, user):
         raise Failed("the folder could not be entered by the test itself") from None
     finally:
         os.close(handle)
-    must(process.returncode == 125 and err and not marker.exists(), f"exit {process.returncode}", err)
+    must(process.returncode == 125 and b"the working directory was deleted; go to another one" in err and not marker.exists(), f"exit {process.returncode}", err)
 
 
 cases = [
