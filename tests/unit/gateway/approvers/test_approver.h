@@ -22,6 +22,7 @@ struct gateway {
 	struct approver_question questions[FAKE_QUESTIONS_MAX]; /* open */
 	uint64_t last_serial;
 	size_t question_count;
+	struct approver_agent_question agent; /* open, unless its id is "" */
 	struct {
 		char id[APPROVER_ID_MAX];
 		struct approver_answer answer;

@@ -26,6 +26,18 @@ static void fake_forget(struct gateway *gw, const struct approver_question *ques
 		(gw->question_count - at) * sizeof(*question));
 }
 
+static void fake_record(struct gateway *gw, const char *id, const struct approver_answer *answer,
+			const char *text)
+{
+	ck_assert_uint_lt(gw->answer_count, FAKE_ANSWERS_MAX);
+	(void)snprintf(gw->answers[gw->answer_count].id, APPROVER_ID_MAX, "%s", id);
+	(void)snprintf(gw->answers[gw->answer_count].by, 64, "%s", answer->by);
+	(void)snprintf(gw->answers[gw->answer_count].words, GATEWAY_WORDS_MAX, "%s",
+		       answer->words ? answer->words : "");
+	(void)snprintf(gw->answers[gw->answer_count].text, APPROVER_KEY_MAX, "%s", text);
+	gw->answers[gw->answer_count++].answer = *answer;
+}
+
 int gateway_answer(struct gateway *gw, const char *id, const struct approver_answer *answer,
 		   struct err *why)
 {
@@ -40,13 +52,7 @@ int gateway_answer(struct gateway *gw, const char *id, const struct approver_ans
 		return -EINVAL;
 	if (answer->shown && strcmp(answer->shown, text) != 0)
 		return err_set(why, -ESTALE, "not what was shown");
-	ck_assert_uint_lt(gw->answer_count, FAKE_ANSWERS_MAX);
-	(void)snprintf(gw->answers[gw->answer_count].id, APPROVER_ID_MAX, "%s", id);
-	(void)snprintf(gw->answers[gw->answer_count].by, 64, "%s", answer->by);
-	(void)snprintf(gw->answers[gw->answer_count].words, GATEWAY_WORDS_MAX, "%s",
-		       answer->words ? answer->words : "");
-	memcpy(gw->answers[gw->answer_count].text, text, sizeof(text));
-	gw->answers[gw->answer_count++].answer = *answer;
+	fake_record(gw, id, answer, text);
 	gw->next_result = 0;
 	if (r < 0)
 		return err_set(why, r, "%s", gw->next_why ? gw->next_why : "");
@@ -115,6 +121,36 @@ void gateway_each_question(struct gateway *gw,
 {
 	for (size_t i = 0; i < gw->question_count; i++)
 		each(&gw->questions[i], arg);
+}
+
+void gateway_each_agent_question(struct gateway *gw,
+				 void (*each)(const struct approver_agent_question *question,
+					      void *arg),
+				 void *arg)
+{
+	if (gw->agent.id[0] != '\0')
+		each(&gw->agent, arg);
+}
+
+bool gateway_has_agent_question(struct gateway *gw, const char *id)
+{
+	return gw->agent.id[0] != '\0' && strcmp(gw->agent.id, id) == 0;
+}
+
+int gateway_answer_agent(struct gateway *gw, const char *id, const struct approver_answer *answer,
+			 const char *through, struct err *why)
+{
+	if (!gateway_has_agent_question(gw, id))
+		return -ENOENT;
+	if (answer->action == POLICY_ALLOW && gw->agent.typed[0] != '\0' &&
+	    (!answer->typed || strcmp(answer->typed, gw->agent.typed) != 0))
+		return err_set(why, -EACCES, "to allow it, type %s as well", gw->agent.typed);
+	fake_record(gw, id, answer, "");
+	gw->agent.id[0] = '\0';
+	if (!gw->is_quiet)
+		gw->ops->retract(gw->approver,
+				 &(struct approver_end){ .id = id, .how = "settled" });
+	return 0;
 }
 
 size_t gateway_questions_after(struct gateway *gw, uint64_t serial,
@@ -215,6 +251,8 @@ void fake_end(struct gateway *gw, const struct approver_end *end)
 
 	if (question)
 		fake_forget(gw, question);
+	else if (gateway_has_agent_question(gw, end->id))
+		gw->agent.id[0] = '\0';
 	gw->ops->retract(gw->approver, end);
 	fake_settle(gw);
 }
