@@ -13,33 +13,14 @@
 #include "gateway/link/link_server.h"
 #include "gateway/state.h"
 
-static void metrics_sweep_now(void *arg)
-{
-	struct approver *self = arg;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < self->client_count; i++) {
-		if (metrics_client_is_closed(self->clients[i]))
-			metrics_client_free(self->clients[i]);
-		else
-			self->clients[kept++] = self->clients[i];
-	}
-	self->client_count = kept;
-}
-
-void metrics_sweep(struct approver *self)
-{
-	loop_defer(self->loop, &self->sweep, metrics_sweep_now, self);
-}
-
 static void metrics_admit(int fd, uint16_t peer_port, void *arg)
 {
 	struct approver *self = arg;
 
-	if (self->client_count == METRICS_CLIENTS_MAX)
+	if (self->clients.count == METRICS_CLIENTS_MAX)
 		fd_close(fd);
 	else
-		self->clients[self->client_count++] = metrics_client_new(self, fd);
+		metrics_client_new(self, fd);
 }
 
 int metrics_write(const struct approver *self, struct evbuffer *out)
@@ -63,9 +44,7 @@ static void metrics_close(struct approver *self)
 {
 	if (!self)
 		return;
-	for (size_t i = 0; i < self->client_count; i++)
-		metrics_client_free(self->clients[i]);
-	loop_timer_stop(&self->sweep);
+	served_all_done(&self->clients);
 	listener_close(&self->listener);
 	metrics_counts_done(&self->counts);
 	free(self->version);
@@ -81,7 +60,7 @@ static struct approver *metrics_open(struct gateway *gw, struct loop *loop,
 	struct approver *self = mem_new(sizeof(*self));
 
 	self->gw = gw;
-	self->loop = loop;
+	self->loop = self->clients.loop = loop;
 	self->is_local = config->metrics->is_local;
 	self->version = mem_strdup(config->version ? config->version : "");
 	int r = listener_open(&self->listener, loop, fd_take(&config->metrics->fd), metrics_admit,

@@ -19,8 +19,8 @@ static void web_flush(void *arg)
 	struct approver *self = arg;
 
 	web_state_render(self);
-	for (size_t i = 0; i < self->client_count; i++)
-		web_client_update(self->clients[i]);
+	for (size_t i = 0; i < self->clients.count; i++)
+		web_client_update((struct web_client *)self->clients.list[i]);
 }
 
 static void web_flush_soon(struct approver *self)
@@ -45,28 +45,9 @@ static void web_tick(void *arg)
 	web_stale(self, WEB_LIVE);
 	web_stale(self, WEB_TOTALS);
 	for (size_t i = 0;
-	     ++self->ticks % (WEB_PING_MS / WEB_TICK_MS) == 0 && i < self->client_count; i++)
-		web_client_ping(self->clients[i]);
+	     ++self->ticks % (WEB_PING_MS / WEB_TICK_MS) == 0 && i < self->clients.count; i++)
+		web_client_ping((struct web_client *)self->clients.list[i]);
 	loop_timer_start(self->loop, &self->tick, WEB_TICK_MS, web_tick, self);
-}
-
-static void web_sweep_now(void *arg)
-{
-	struct approver *self = arg;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < self->client_count; i++) {
-		if (self->clients[i]->state == WEB_CLOSED)
-			web_client_free(self->clients[i]);
-		else
-			self->clients[kept++] = self->clients[i];
-	}
-	self->client_count = kept;
-}
-
-void web_sweep(struct approver *self)
-{
-	loop_defer(self->loop, &self->sweep, web_sweep_now, self);
 }
 
 void web_joined(struct approver *self)
@@ -103,10 +84,10 @@ static void web_admit(int fd, uint16_t peer_port, void *arg)
 {
 	struct approver *self = arg;
 
-	if (self->client_count == WEB_CONNECTIONS_MAX || !web_peer_is_ours(fd))
+	if (self->clients.count == SERVED_MAX || !web_peer_is_ours(fd))
 		fd_close(fd);
 	else
-		self->clients[self->client_count++] = web_client_new(self, fd);
+		web_client_new(self, fd);
 }
 
 static int web_listen(struct approver *self, uint16_t port, struct err *why)
@@ -140,8 +121,8 @@ static void web_bid_farewell(struct approver *self)
 	for (size_t i = 0; i < WEB_TOPICS; i++)
 		self->shown[i].is_stale = i == WEB_TOTALS;
 	web_state_render(self);
-	for (size_t i = 0; i < self->client_count; i++)
-		web_client_farewell(self->clients[i]);
+	for (size_t i = 0; i < self->clients.count; i++)
+		web_client_farewell((struct web_client *)self->clients.list[i]);
 }
 
 static void web_close(struct approver *self)
@@ -149,14 +130,12 @@ static void web_close(struct approver *self)
 	if (!self)
 		return;
 	web_bid_farewell(self);
-	for (size_t i = 0; i < self->client_count; i++)
-		web_client_free(self->clients[i]);
+	served_all_done(&self->clients);
 	for (size_t i = 0; i < WEB_TOPICS; i++)
 		free(self->shown[i].text);
 	loop_timer_stop(&self->flush);
 	loop_timer_stop(&self->tick);
 	loop_timer_stop(&self->grace);
-	loop_timer_stop(&self->sweep);
 	listener_close(&self->listener);
 	web_seen_done(&self->seen);
 	free(self->run);
@@ -185,7 +164,7 @@ static struct approver *web_open(struct gateway *gw, struct loop *loop,
 		return NULL;
 	}
 	self->gw = gw;
-	self->loop = loop;
+	self->loop = self->clients.loop = loop;
 	self->run = mem_strdup(config->run ? config->run : "");
 	self->session = mem_strdup(config->session ? config->session : "");
 	self->may_always = config->answers_path != NULL;

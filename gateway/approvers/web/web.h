@@ -10,16 +10,13 @@
 #include "base/loop.h"
 #include "base/net/listener.h"
 #include "gateway/approvers/remote/answer_link.h"
+#include "gateway/approvers/served.h"
 #include "gateway/approvers/web/web_head.h"
 #include "gateway/approvers/web/web_seen.h"
 #include "gateway/gateway_tools.h"
 
-#define WEB_CONNECTIONS_MAX 48
 #define WEB_STREAMS_MAX     16
-#define WEB_REQUEST_MS      5000  /* for a whole request to arrive */
-#define WEB_DRAIN_MS        10000 /* for a client to read what is queued for it */
 #define WEB_WRITE_MS        30000 /* for an answer to be written */
-#define WEB_LINGER_MS       1000  /* for a client to close the connection after its answer */
 #define WEB_GRACE_MS        3000  /* for a page to reload before it counts as closed */
 #define WEB_FLUSH_MS        50    /* between two updates, */
 #define WEB_CROWD_MS        500   /* if more questions are open than are shown */
@@ -42,33 +39,19 @@ struct web_shown {
 	bool is_stale;
 };
 
-enum web_client_state {
-	WEB_READING,
-	WEB_REPLYING,
-	WEB_LINGERING, /* answered; further input is discarded */
-	WEB_STREAMING,
-	WEB_CLOSED,
-};
-
-/* One connection with one request. Closing marks it and schedules web_sweep(); no object is freed
- * while a caller uses it. A stream has at most one rendering of each topic queued: while it does
- * not read, nothing more is written, and after WEB_DRAIN_MS it is closed. */
+/* A stream has at most one
+ * rendering of each topic queued: while it does not read, nothing more is written, and after
+ * SERVED_DRAIN_MS it is closed. */
 struct web_client {
+	struct served served;
 	struct approver *server;
-	int fd;
-	enum web_client_state state;
-	struct event *read_event, *write_event;
-	struct loop_timer deadline;
 	char in[WEB_HEAD_MAX_BYTES + WEB_BODY_MAX_BYTES];
-	size_t in_len;
-	struct evbuffer *out;
 	struct gateway_kept kept;
 	uint64_t versions[WEB_TOPICS];
 	uint64_t events_to, denials_to; /* sent up to these numbers */
 };
 
-struct web_client *web_client_new(struct approver *server, int fd); /* takes @fd; returned owned */
-void web_client_free(struct web_client *client);
+void web_client_new(struct approver *server, int fd); /* takes @fd */
 /* Answers the request. @fields: additional header lines, each with CRLF, or "". */
 void web_client_reply(struct web_client *client, int status, const char *type, const char *fields,
 		      const void *body, size_t len);
@@ -126,7 +109,7 @@ struct approver { /* child processes do not get it: mem_new_secret() */
 	bool may_always; /* there is a file for kept answers */
 	uint16_t port;
 	struct listener listener;
-	struct loop_timer flush, tick, grace, sweep;
+	struct loop_timer flush, tick, grace;
 	char capability[WEB_SECRET_MAX]; /* in the address that the person is shown */
 	char cookie[WEB_SECRET_MAX];     /* identifies the browser, */
 	char key[WEB_SECRET_MAX];        /* and this its page: all ports share cookies */
@@ -136,15 +119,14 @@ struct approver { /* child processes do not get it: mem_new_secret() */
 	char link_origin[POLICY_HOST_MAX + 16]; /* of answer links, as a browser sends it; or "" */
 	struct answer_link_used used[WEB_USED_MAX];
 	size_t used_count;
-	struct web_client *clients[WEB_CONNECTIONS_MAX];
-	size_t client_count, stream_count;
+	struct served_all clients;
+	size_t stream_count;
 	unsigned int ticks, proposals; /* proposals end before the gateway closes its approvers */
 	bool is_crowded;               /* more questions are open than are shown */
 	bool was_opened;               /* a page was open once: questions no longer wait for one */
 	struct web_shown shown[WEB_TOPICS];
 	struct web_seen seen;
 };
-void web_sweep(struct approver *self);  /* a client was closed: frees it from the loop */
 void web_joined(struct approver *self); /* a page was opened, */
 void web_left(struct approver *self);   /* or closed */
 void web_stale(struct approver *self, enum web_topic topic);

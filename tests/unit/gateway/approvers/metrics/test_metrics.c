@@ -418,7 +418,7 @@ START_TEST(clients_have_limits)
 
 	ck_assert(is_closed(more));
 	fd_close(more);
-	loop_advance(stage.loop, METRICS_REQUEST_MS - 1);
+	loop_advance(stage.loop, SERVED_REQUEST_MS - 1);
 	ck_assert(!is_closed(slow[0]));
 	loop_advance(stage.loop, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
@@ -439,16 +439,16 @@ START_TEST(a_client_that_lingers_is_closed)
 	struct approver *self = gateway_find_approver(stage.gw, &metrics_approver);
 	int fd = visit(requests[0].request);
 
-	ck_assert_uint_eq(self->client_count, 1);
-	loop_advance(stage.loop, METRICS_LINGER_MS);
+	ck_assert_uint_eq(self->clients.count, 1);
+	loop_advance(stage.loop, SERVED_LINGER_MS);
 	settle();
-	ck_assert_uint_eq(self->client_count, 0);
+	ck_assert_uint_eq(self->clients.count, 0);
 	fd_close(fd);
 	fd = visit("GET /metrics"); /* and one that leaves without an answer */
-	ck_assert_uint_eq(self->client_count, 1);
+	ck_assert_uint_eq(self->clients.count, 1);
 	fd_close(fd);
 	settle();
-	ck_assert_uint_eq(self->client_count, 0);
+	ck_assert_uint_eq(self->clients.count, 0);
 	(void)visit(NULL); /* open at the end */
 	stage_close();
 }

@@ -325,18 +325,18 @@ END_TEST
 
 START_TEST(connections_have_a_limit_and_an_end)
 {
-	struct visitor idle[WEB_CONNECTIONS_MAX], late;
+	struct visitor idle[SERVED_MAX], late;
 
-	for (size_t i = 0; i < WEB_CONNECTIONS_MAX; i++)
+	for (size_t i = 0; i < SERVED_MAX; i++)
 		visitor_open(&idle[i]);
 	visitor_open(&late);
 	visitor_read(&late);
 	ck_assert(late.is_over);
 	visitor_close(&late);
-	loop_advance(stage.loop, WEB_REQUEST_MS);
+	loop_advance(stage.loop, SERVED_REQUEST_MS);
 	stage_watch(&late); /* there is room again */
 	visitor_close(&late);
-	for (size_t i = 0; i < WEB_CONNECTIONS_MAX; i++)
+	for (size_t i = 0; i < SERVED_MAX; i++)
 		visitor_close(&idle[i]);
 }
 END_TEST

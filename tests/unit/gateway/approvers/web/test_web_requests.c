@@ -280,7 +280,7 @@ START_TEST(half_a_request_is_not_waited_for)
 	stage_ask("q-1", "a.test");
 	visitor_open(&visitor);
 	visitor_send(&visitor, text, strlen(text) - 1);
-	loop_advance(stage.loop, WEB_REQUEST_MS - 1);
+	loop_advance(stage.loop, SERVED_REQUEST_MS - 1);
 	visitor_read(&visitor);
 	ck_assert(!visitor.is_over);
 	loop_advance(stage.loop, 1);
