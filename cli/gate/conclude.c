@@ -25,6 +25,7 @@ int conclude(const struct gate *gate, struct run_summary *summary, bool is_faile
 	summary->refused = &refused;
 	summary->lock = &lock;
 	summary->policy_path = gate_policy_path(gate);
+	summary->asks_nobody = gate->options->asks_nobody;
 	summary->policy = gate->policy;
 	summary->bundle = gate->options->bundle;
 	summary->result.end = is_failed ? EXEC_PROCESS_KILLED : EXEC_PROCESS_EXITED;

@@ -58,6 +58,9 @@ static char *remedy_of(const struct gateway_trip *trip, const struct run_summary
 	if (line)
 		return mem_printf(" To allow it, add to %s: %s", file ? file : "a policy file",
 				  line);
+	if (trip->last_denial == POLICY_NO_APPROVER && summary->asks_nobody)
+		next = "In the policy, replace the rule named here by one that allows or denies; "
+		       "with --ci nobody is asked.";
 	return mem_printf("%s%s", next[0] ? " Next: " : "", next);
 }
 

@@ -30,6 +30,7 @@ struct run_summary {
 	const struct run_refused *refused;
 	const struct policy_upstreams *upstreams; /* NULL: none; borrowed */
 	const char *policy_path; /* the file to which lines are added; NULL: none */
+	bool asks_nobody;        /* --ci */
 	const char *fails_by;    /* the option that replaced the command's status; NULL: none */
 	struct exec_process_result result;
 	const struct run_lock *lock;

@@ -353,6 +353,7 @@ static int conclude(struct run *run)
 		.result = run->result,
 		.refused = &run->refused,
 		.policy_path = gate_policy_path(&run->gate),
+		.asks_nobody = run->options.asks_nobody,
 		.command_status = exit_status(run),
 		.has_failed = run->result.end != EXEC_PROCESS_EXITED || run->result.status != 0,
 		.duration_ms = loop_now_ms(run->gate.loop) - run->started_ms,

@@ -192,6 +192,11 @@ def a_job_asks_nobody(stage):
         expect(done, ASKED, "no_approver", "http://a.test:80, by /usr/bin/curl: This needs approval, and no approver is connected (no_approver). No rule decides it. "
                "To allow it, add to policy: allow http://a.test:80\n")
         expect(done, ASKED, err="--ci: the exit status is 78 instead of 4; destinations denied: 0, not answered: 1")
+        stage.write("asks", "ask http://a.test because \"ask the team\"\n")
+        expect(stage.call("policy", "trust", "asks"), 0)
+        done = stage.call("run", "--ci", "--policy", "asks", "--", "curl", "-sS", "http://a.test/")
+        expect(done, ASKED, err='Rule: asks:1: ask http://a.test because "ask the team". Next: In the policy, replace the rule named here by one that '
+               "allows or denies; with --ci nobody is asked.\n")
         expect(stage.run("--ci", "--bundle", "asked.json", "--default", "allow"), 0, "yes")
         expect(stage.run("--ci", script="curl -sS http://denied.test/ >/dev/null; exit 4"), 4)
         expect(stage.run("--ci", "--fail-on-deny", script="curl -sS http://denied.test/ >/dev/null; exit 4"), DENIED)
