@@ -4,5 +4,6 @@
 
 #include <stdbool.h>
 
-/* Does another process of our session read the pipe @fd? True if it cannot be told. */
+/* Does another process of our session read the pipe @fd? True if it cannot be told, or they have
+ * too many descriptors. */
 bool readers_are_here(int fd);
