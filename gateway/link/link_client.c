@@ -36,6 +36,7 @@ struct remote_ticket {
 	struct gateway_ticket ticket; /* first */
 	struct key_node node;
 	struct policy_verdict *verdict; /* owned; in remote->let_go; NULL: it is not */
+	bool has_spent;                 /* that is on the link, so its report must follow there */
 	TAILQ_ENTRY(remote_ticket) entry;
 };
 
@@ -213,7 +214,8 @@ static void remote_report(struct gateway_client *client, const struct gateway_re
 	bool may_wait = ticket && sent.verdict.action == POLICY_ALLOW &&
 			policy_reason_status(sent.closed) == 200;
 
-	if (may_wait && !client->is_gone && remote_write((struct remote *)client, &frame))
+	if (may_wait && !client->is_gone && !ticket->has_spent &&
+	    remote_write((struct remote *)client, &frame))
 		return;
 	if (may_wait)
 		frame_link_send_later(((struct remote *)client)->link, &frame);
@@ -224,9 +226,11 @@ static void remote_report(struct gateway_client *client, const struct gateway_re
 static int remote_spend(struct gateway_client *client, struct gateway_ticket *ticket,
 			const struct gateway_spent *spent)
 {
+	struct remote_ticket *own = (struct remote_ticket *)ticket;
 	struct frame frame;
 
-	link_codec_put_spent(&frame, ((struct remote_ticket *)ticket)->node.number, spent);
+	own->has_spent = true;
+	link_codec_put_spent(&frame, own->node.number, spent);
 	remote_send((struct remote *)client, &frame);
 	return 0;
 }

@@ -381,6 +381,26 @@ START_TEST(a_cut_ring_ends_its_worker)
 }
 END_TEST
 
+/* What it has spent comes over the link, its report through the ring, which is read first. */
+START_TEST(what_was_spent_may_be_read_after_the_report)
+{
+	struct fixture_request few;
+
+	rings_open("allow http://free.test\nallow http://few.test download 1m\n");
+	submit(&few, "http://few.test:80", FIXTURE_EXEC);
+	fixture_settle();
+	fixture_expect(&few, POLICY_ALLOW, POLICY_RULE_ALLOW);
+	ck_assert_int_eq(
+		gateway_spend(few.pass, &(struct gateway_spent){ .needs = { false, true } }), 0);
+	report(&few, POLICY_DONE);
+	loop_advance(fixture.loop, 10);
+	fixture_settle();
+	ck_assert_uint_eq(fixture.workers_gone, 0);
+	ck_assert_uint_eq(fixture_count_records("closed", "done"), FIRST + 1);
+	rings_close();
+}
+END_TEST
+
 Suite *suite_rings(void)
 {
 	Suite *suite = suite_create("rings");
@@ -397,6 +417,7 @@ Suite *suite_rings(void)
 	tcase_add_loop_test(tcase, the_gateway_decides_by_other_policies, 0, 2);
 	tcase_add_loop_test(tcase, a_malformed_ring_ends_its_worker, 0, 5);
 	tcase_add_loop_test(tcase, a_cut_ring_ends_its_worker, 0, 2);
+	tcase_add_test(tcase, what_was_spent_may_be_read_after_the_report);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
