@@ -149,12 +149,12 @@ static int merge_recover(const struct logfile *log, struct segment *segment, con
 	return r;
 }
 
-static int merge_locked(struct logfile *log, struct segment *segment, const char *run, bool is_kept,
-			struct err *why)
+static int merge_locked(struct logfile *log, struct segment *segment, struct left *left,
+			bool is_kept, struct err *why)
 {
+	const char *run = left ? left_run(left) : NULL;
 	struct segment_read read = { 0 };
 	struct merge merge = { .next = log->chain };
-	struct left *left = NULL;
 	bool has_ended, is_told = false;
 	int r = segment->is_unsure ? merge_recover(log, segment, run, &is_told, why) : 0;
 
@@ -162,11 +162,11 @@ static int merge_locked(struct logfile *log, struct segment *segment, const char
 		r = segment_read(segment, &read, why);
 	if (r == 0)
 		r = merge_lines(&merge, &read, &has_ended);
-	if (r == 0 && run && read.is_last)
-		left = left_open(segment->path, run);
-	if (left && !is_told)
+	bool is_over = run && read.is_last;
+
+	if (r == 0 && is_over && !is_told)
 		r = left_each(left, merge_seal_record, &merge);
-	if (left && r == 0 && !has_ended && !is_told)
+	if (r == 0 && is_over && !has_ended && !is_told)
 		r = merge_seal_killed(&merge, run, segment->is_cut, read.is_torn);
 	if (r == 0) {
 		segment->log = log->chain;
@@ -178,7 +178,7 @@ static int merge_locked(struct logfile *log, struct segment *segment, const char
 	}
 	if (r == 0)
 		segment->is_unsure = run != NULL;
-	if (r == 0 && left)
+	if (r == 0 && is_over)
 		left_remove(left);
 	if (r == 0 && is_kept && (read.is_last || !run)) {
 		segment->is_taken = true;
@@ -190,20 +190,19 @@ static int merge_locked(struct logfile *log, struct segment *segment, const char
 	}
 	if (r == 0 && !read.is_last)
 		r = 1;
-	left_free(left);
 	free(read.bytes);
 	free(merge.bytes);
 	return r;
 }
 
-int merge_some(struct logfile *log, struct segment *segment, const char *run, bool is_kept,
+int merge_some(struct logfile *log, struct segment *segment, struct left *left, bool is_kept,
 	       struct err *why)
 {
 	int r = logfile_lock(log, why);
 
 	if (r < 0)
 		return r;
-	r = merge_locked(log, segment, run, is_kept, why);
+	r = merge_locked(log, segment, left, is_kept, why);
 	logfile_unlock(log);
 	return r;
 }
@@ -221,14 +220,19 @@ static int merge_one(const char *path, const char *run, void *arg)
 	const struct merge_job *job = arg;
 	struct err why = { 0 };
 	struct segment segment;
+	struct left *left = NULL;
 
 	if (job->kept->count == MERGE_KEPT_MAX)
 		return -EBUSY;
 	int r = segment_open(&segment, path, true, &why);
-	bool is_live = r == -EBUSY;
 
 	if (r == 0)
-		r = merge_some(job->log, &segment, run, true, &why);
+		r = left_open(path, run, &left, &why);
+	bool is_live = r == -EBUSY; /* or a worker of it */
+
+	if (r == 0)
+		r = merge_some(job->log, &segment, left, true, &why);
+	left_free(left);
 	if (r == 0)
 		job->kept->list[job->kept->count++] =
 			segment; /* locked, so it is not found again */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "gateway/audit/record.h"
 #include "gateway/link/link_impl.h"
@@ -31,30 +32,48 @@ static char *left_prefix(const char *name)
 	return from && to > from ? mem_printf("ring%.*s", (int)(to + 1 - from), from) : NULL;
 }
 
-struct left *left_open(const char *segment, const char *run)
+static int left_add(struct left *left, const char *path, struct err *why)
 {
-	struct left *left = mem_new(sizeof(*left));
+	struct ring *ring;
+	int r = ring_open_left(path, &ring);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : err_errno(why, -r, "cannot open %s", path);
+	left->rings = mem_grow(left->rings, left->count + 1, sizeof(*left->rings));
+	left->rings[left->count++] = ring;
+	return 0;
+}
+
+int left_open(const char *segment, const char *run, struct left **ret, struct err *why)
+{
+	struct left *left = *ret = mem_new(sizeof(*left));
 	auto_free char *dir = mem_strdup(segment);
 	char *slash = strrchr(dir, '/');
 	auto_free char *prefix = slash ? left_prefix(slash + 1) : NULL;
-
-	if (slash)
-		*slash = '\0';
-	DIR *folder = prefix ? opendir(dir) : NULL;
+	int r = 0;
 
 	left->run = mem_strdup(run);
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+	if (!prefix)
+		return 0;
+	*slash = '\0';
+	DIR *folder = opendir(dir);
+
+	if (!folder)
+		return err_errno(why, errno, "cannot read %s", dir);
+	for (struct dirent *entry; r == 0 && (entry = readdir(folder));) {
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
 		auto_free char *path = mem_printf("%s/%s", dir, entry->d_name);
 
-		left->rings = mem_grow(left->rings, left->count + 1, sizeof(*left->rings));
-		if (ring_open_left(path, &left->rings[left->count]) == 0)
-			left->count++;
+		r = left_add(left, path, why);
 	}
-	if (folder)
-		(void)closedir(folder);
-	return left;
+	(void)closedir(folder);
+	return r;
+}
+
+const char *left_run(const struct left *left)
+{
+	return left->run;
 }
 
 static int left_tell(const struct left *left, struct sink_record *record,

@@ -5,9 +5,12 @@
 #include "gateway/audit/sink_impl.h"
 
 struct left;
-/* Opens what the run of the segment at @segment (DIR/KEY.RUN.PID.N) has left, and locks it.
- * Returned owned. */
-struct left *left_open(const char *segment, const char *run);
+struct err;
+/* Opens what the run of the segment at @segment (DIR/KEY.RUN.PID.N) has left, and locks it. *@ret
+ * is owned, also after an error. -EBUSY: a worker of the run has not ended yet. Another -errno with
+ * @why: it cannot be read now. */
+int left_open(const char *segment, const char *run, struct left **ret, struct err *why);
+const char *left_run(const struct left *left);
 /* Calls @each with the records, until it returns another value than 0, which is returned. What is
  * damaged ends the records of its worker. */
 typedef int (*left_record_fn)(const struct sink_record *record, void *arg);

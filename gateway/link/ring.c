@@ -226,9 +226,12 @@ static int ring_begin_left(struct ring *ring)
 	struct ring_head head;
 	struct stat info;
 
-	if (flock(ring->fd, LOCK_EX | LOCK_NB) < 0 || fstat(ring->fd, &info) < 0 ||
-	    info.st_nlink != 1)
-		return -EBUSY; /* or another process has just removed it */
+	if (flock(ring->fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	if (fstat(ring->fd, &info) < 0)
+		return -errno;
+	if (info.st_nlink == 0)
+		return -ENOENT; /* another process has just removed it */
 	int r = ring_pread(ring->fd, &head, sizeof(head), 0);
 
 	if (r == 0 && head.magic == RING_MAGIC)

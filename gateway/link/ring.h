@@ -34,7 +34,7 @@ void ring_keep(struct ring *ring);
 bool ring_is_done(const struct ring *ring);
 
 /* Opens the ring at @path, which a run that was killed has left; @ret is owned. 0, or -EBUSY: it is
- * in use; another -errno: it cannot be read, and stays. */
+ * in use; -ENOENT: it is gone; another -errno: it cannot be read, and stays. */
 int ring_open_left(const char *path, struct ring **ret);
 
 /* The worker's end. */

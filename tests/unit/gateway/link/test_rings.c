@@ -1,10 +1,13 @@
 #include "tests/unit/gateway/fixture.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -56,13 +59,12 @@ static void report(struct fixture_request *request, enum policy_reason closed)
 	gateway_report(worker.client, &said);
 }
 
-/* With a worker that has a ring, if the policy permits it: FIRST requests are behind it. */
-static void rings_open(const char *rules)
+/* A worker that has a ring, if the policy permits it: FIRST requests are behind it. */
+static void rings_begin(void)
 {
 	struct fixture_request request;
 	int pair[2];
 
-	fixture_open(rules);
 	memset(&worker, 0, sizeof(worker));
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0], 0, -1), 0);
@@ -76,6 +78,12 @@ static void rings_open(const char *rules)
 		report(&request, POLICY_DONE);
 	}
 	fixture_settle();
+}
+
+static void rings_open(const char *rules)
+{
+	fixture_open(rules);
+	rings_begin();
 }
 
 static void rings_close(void)
@@ -401,6 +409,47 @@ START_TEST(what_was_spent_may_be_read_after_the_report)
 }
 END_TEST
 
+/* As if the run was killed. */
+static void leave_a_ring(unsigned int count)
+{
+	int status;
+
+	fixture_prepare(RULES);
+	pid_t child = fork();
+
+	if (child == 0) {
+		fixture.config.run = "dead";
+		fixture_start();
+		rings_begin();
+		for (unsigned int i = 0; i < count; i++) {
+			struct fixture_request request;
+
+			let_go(&request, FREE, FIXTURE_EXEC);
+		}
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+
+/* Its gate was killed, and it has not ended yet: nothing of the run is merged without its ring. */
+START_TEST(a_ring_in_use_is_merged_later)
+{
+	leave_a_ring(5);
+	auto_free char *path = ring_path();
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+	fixture_start();
+	ck_assert_uint_eq(fixture_count_records("killed", NULL), 0);
+	close(fd);
+	ck_assert_uint_eq(fixture_count_records("decision", "rule_allow"), FIRST + 5);
+	ck_assert_uint_eq(fixture_count_records("killed", NULL), 1);
+	ck_assert_int_ne(access(path, F_OK), 0);
+	fixture_close();
+}
+END_TEST
+
 Suite *suite_rings(void)
 {
 	Suite *suite = suite_create("rings");
@@ -418,6 +467,7 @@ Suite *suite_rings(void)
 	tcase_add_loop_test(tcase, a_malformed_ring_ends_its_worker, 0, 5);
 	tcase_add_loop_test(tcase, a_cut_ring_ends_its_worker, 0, 2);
 	tcase_add_test(tcase, what_was_spent_may_be_read_after_the_report);
+	tcase_add_test(tcase, a_ring_in_use_is_merged_later);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
