@@ -128,13 +128,16 @@ void ring_free(struct ring *ring, bool is_over)
 
 /* Of this store and the loads that follow in ring_read(), and of the worker's two, at least one
  * sees the other's: the worker writes before it looks at the generation. */
-void ring_set(struct ring *ring, uint64_t generation)
+int ring_set(struct ring *ring, uint64_t generation)
 {
 	if (ring->generation == generation)
-		return;
-	ring->generation = generation;
-	(void)ring_put(ring->fd, offsetof(struct ring_head, generation), generation);
+		return 0;
+	int r = ring_put(ring->fd, offsetof(struct ring_head, generation), generation);
+
+	if (r == 0)
+		ring->generation = generation;
 	atomic_thread_fence(memory_order_seq_cst);
+	return r;
 }
 
 /* Copies @len bytes at position @at, which may go over the end of the ring. */

@@ -22,8 +22,9 @@ struct ring *ring_new(const char *dir, const char *name, int *ret_fd);
 /* Frees it; @is_over: removes the file, too. */
 void ring_free(struct ring *ring, bool is_over);
 /* The generation of the policy by which the worker may decide; 0: by none. When it is lowered, what
- * the worker has let go before can be read. */
-void ring_set(struct ring *ring, uint64_t generation);
+ * the worker has let go before can be read. -EIO: the file cannot be written, and has the old one.
+ */
+int ring_set(struct ring *ring, uint64_t generation);
 /* Calls @each with the next frames, until it returns another value than 0. 0, its value, or
  * -EBADMSG: the worker has written something else. */
 typedef int (*ring_frame_fn)(struct frame *frame, int64_t wall_us, void *arg);

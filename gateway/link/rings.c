@@ -41,8 +41,8 @@ void rings_asked(struct worker *worker, uint64_t id)
 	worker->has_tried_ring = true;
 	worker->ring = ring_new(gw->config.audit_dir, name, &fd);
 	if (!worker->ring)
-		return; /* the gateway decides, as before */
-	ring_set(worker->ring, rings_generation(gw));
+		return;                                     /* the gateway decides, as before */
+	(void)ring_set(worker->ring, rings_generation(gw)); /* otherwise the next turn does it */
 	link_codec_put_number(&frame, LINK_RING, 0);
 	(void)frame_link_send(worker->link, &frame, &fd, 1); /* a closed link reports itself */
 }
@@ -61,7 +61,7 @@ void rings_end(struct worker *worker)
 {
 	if (!worker->ring)
 		return;
-	ring_set(worker->ring, 0);
+	(void)ring_set(worker->ring, 0); /* its link is closed, too */
 	bool is_malformed = !worker->client->is_gone && rings_read(worker) < 0;
 
 	if (journal_commit(worker->gw->journal) == 0)
@@ -83,8 +83,9 @@ void rings_hold(struct gateway *gw)
 	LIST_FOREACH (worker, &gw->workers, entry) {
 		if (!worker->ring)
 			continue;
-		ring_set(worker->ring, 0);
-		if (rings_read(worker) < 0) /* the owner may free the gateway: not in this call */
+		int r = ring_set(worker->ring, 0);
+
+		if (rings_read(worker) < 0 || r < 0) /* not in this call: it may free the gateway */
 			loop_defer(gw->loop, &worker->breaking, on_broken, worker);
 	}
 }
@@ -99,6 +100,6 @@ void rings_turn(struct gateway *gw)
 			continue;
 		if (generation != 0 && journal_commit(gw->journal) == 0)
 			ring_keep(worker->ring);
-		ring_set(worker->ring, generation);
+		(void)ring_set(worker->ring, generation); /* otherwise the next turn does it */
 	}
 }

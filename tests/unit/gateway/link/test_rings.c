@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/gateway_let_go.h"
 #include "gateway/link/link_impl.h"
@@ -450,6 +451,37 @@ START_TEST(a_ring_in_use_is_merged_later)
 }
 END_TEST
 
+/* Makes each write to @path fail: the gateway's descriptor of it becomes one for reading. */
+static void fail_writes(const char *path)
+{
+	for (int fd = 3; fd < 64; fd++) {
+		auto_free char *link = mem_printf("/proc/self/fd/%d", fd);
+		char target[FIXTURE_PATH_MAX] = "";
+
+		if (readlink(link, target, sizeof(target) - 1) > 0 && strcmp(target, path) == 0) {
+			auto_close int own = open(path, O_RDONLY | O_CLOEXEC);
+
+			ck_assert_int_eq(dup2(own, fd), fd);
+			return;
+		}
+	}
+	ck_abort_msg("%s is not open", path);
+}
+
+/* A worker that cannot be told to stop deciding is ended. */
+START_TEST(a_ring_that_cannot_be_written_ends_its_worker)
+{
+	rings_open(RULES);
+	auto_free char *path = ring_path();
+
+	fail_writes(path);
+	rings_hold(fixture.gw);
+	fixture_settle();
+	ck_assert_uint_eq(fixture.workers_gone, 1);
+	rings_close();
+}
+END_TEST
+
 Suite *suite_rings(void)
 {
 	Suite *suite = suite_create("rings");
@@ -468,6 +500,7 @@ Suite *suite_rings(void)
 	tcase_add_loop_test(tcase, a_cut_ring_ends_its_worker, 0, 2);
 	tcase_add_test(tcase, what_was_spent_may_be_read_after_the_report);
 	tcase_add_test(tcase, a_ring_in_use_is_merged_later);
+	tcase_add_test(tcase, a_ring_that_cannot_be_written_ends_its_worker);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
