@@ -216,14 +216,6 @@ void ring_keep(struct ring *ring)
 	(void)ring_put(ring->fd, offsetof(struct ring_head, kept), ring->kept);
 }
 
-bool ring_is_done(const struct ring *ring)
-{
-	uint64_t written;
-	int r = ring_written(ring, &written);
-
-	return r == -EBADMSG || (r == 0 && written == ring->kept);
-}
-
 static int ring_begin_left(struct ring *ring)
 {
 	struct ring_head head;

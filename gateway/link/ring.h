@@ -31,8 +31,6 @@ typedef int (*ring_frame_fn)(struct frame *frame, int64_t wall_us, void *arg);
 int ring_read(struct ring *ring, ring_frame_fn each, void *arg);
 /* The records of everything that was read are kept: its room is free. */
 void ring_keep(struct ring *ring);
-/* Is nothing left in it that was not kept? */
-bool ring_is_done(const struct ring *ring);
 
 /* Opens the ring at @path, which a run that was killed has left; @ret is owned. 0, or -EBUSY: it is
  * in use; -ENOENT: it is gone; another -errno: it cannot be read, and stays. */

@@ -61,12 +61,12 @@ void rings_end(struct worker *worker)
 {
 	if (!worker->ring)
 		return;
-	(void)ring_set(worker->ring, 0); /* its link is closed, too */
+	(void)ring_set(worker->ring, 0); /* what it writes from now on takes no effect */
 	bool is_malformed = !worker->client->is_gone && rings_read(worker) < 0;
 
-	if (journal_commit(worker->gw->journal) == 0)
-		ring_keep(worker->ring);
-	ring_free(worker->ring, is_malformed || ring_is_done(worker->ring));
+	bool is_stored = journal_commit(worker->gw->journal) == 0;
+
+	ring_free(worker->ring, is_malformed || is_stored);
 	worker->ring = NULL;
 	loop_timer_stop(&worker->breaking);
 }

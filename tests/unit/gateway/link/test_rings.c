@@ -14,6 +14,8 @@
 #include "base/mem.h"
 #include "gateway/gateway_let_go.h"
 #include "gateway/link/link_impl.h"
+#include "gateway/link/link_server.h"
+#include "gateway/link/local.h"
 #include "gateway/link/ring.h"
 #include "gateway/link/rings.h"
 #include "policies/policies_image.h"
@@ -482,6 +484,26 @@ START_TEST(a_ring_that_cannot_be_written_ends_its_worker)
 }
 END_TEST
 
+/* A gateway that is freed has heard what its worker let go; the rest is said to nobody. */
+START_TEST(a_worker_may_write_until_the_end)
+{
+	struct fixture_request request;
+
+	rings_open(RULES);
+	let_go(&request, FREE, FIXTURE_EXEC);
+	fixture_settle();
+	rings_hold(fixture.gw);
+	local_cut_all(fixture.gw);
+	report(&request, POLICY_DONE); /* as gateway_free() does it, and a moment too late */
+	link_server_free_all(fixture.gw);
+	auto_free char *path = ring_path();
+
+	ck_assert_ptr_null(path);
+	ck_assert_uint_eq(fixture_count_records("decision", "rule_allow"), FIRST + 1);
+	rings_close();
+}
+END_TEST
+
 Suite *suite_rings(void)
 {
 	Suite *suite = suite_create("rings");
@@ -501,6 +523,7 @@ Suite *suite_rings(void)
 	tcase_add_test(tcase, what_was_spent_may_be_read_after_the_report);
 	tcase_add_test(tcase, a_ring_in_use_is_merged_later);
 	tcase_add_test(tcase, a_ring_that_cannot_be_written_ends_its_worker);
+	tcase_add_test(tcase, a_worker_may_write_until_the_end);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
