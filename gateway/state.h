@@ -100,7 +100,7 @@ struct gateway {
 	struct approval_queue news;
 	struct approval *telling; /* being told to the approvers; NULL when freed meanwhile */
 	unsigned int question_count, waiting;
-	uint64_t last_number, last_serial, last_answer /* remembered */, last_ring, policy_number;
+	uint64_t last_number, last_serial, last_answer /* remembered */, last_ring, ring_number;
 	struct question_walk *walks;
 	struct waiter_queue queue;
 	struct lookups {

@@ -24,8 +24,8 @@ struct remote {
 	gateway_exec_fn on_exec;
 	void *arg;
 	const struct policy *policy; /* borrowed; NULL: nothing is decided here */
-	uint64_t policy_number;
-	struct ring_writer *ring; /* NULL: the gateway has not given one */
+	struct ring_writer *ring;    /* NULL: the gateway has not given one */
+	uint64_t ring_number;        /* heard last; 0: none */
 	bool was_told_full;
 	struct loop_timer telling, settling;
 	TAILQ_HEAD(, remote_ticket) let_go; /* their verdict is told from the loop */
@@ -125,8 +125,8 @@ static bool is_plain(const struct policy *policy, const struct policy_facts *fac
 
 static bool remote_may(const struct remote *remote)
 {
-	return remote->ring && remote->policy &&
-	       ring_allowed(remote->ring) == remote->policy_number;
+	return remote->ring && remote->policy && remote->ring_number != 0 &&
+	       ring_allowed(remote->ring) == remote->ring_number;
 }
 
 static void remote_send_number(struct remote *remote, enum link_type type, uint64_t number)
@@ -359,11 +359,10 @@ static bool handle_way(struct remote *remote, struct frame *frame, int *fds, siz
 static bool handle_policy(struct remote *remote, struct frame *frame, int *fds, size_t count)
 {
 	uint64_t number;
-	bool is_valid = link_codec_get_number(frame, &number) == 0 && number > 0 && count == 1;
+	bool is_valid = link_codec_get_number(frame, &number) == 0 && count == 1;
 
 	if (is_valid && remote->client.on_image) {
 		remote->policy = NULL; /* until gateway_client_decide_by() */
-		remote->policy_number = number;
 		remote->client.on_image(fds[0], remote->client.image_arg);
 		return true;
 	}
@@ -376,9 +375,12 @@ static bool handle_ring(struct remote *remote, struct frame *frame, int *fds, si
 {
 	uint64_t number;
 
-	if (link_codec_get_number(frame, &number) == 0 && count == 1 && !remote->ring) {
-		remote->ring = ring_writer_new(fds[0]);
-		return true; /* without it the gateway is asked */
+	if (link_codec_get_number(frame, &number) == 0 &&
+	    (count == 0 || (count == 1 && !remote->ring))) {
+		remote->ring_number = number;
+		if (count == 1) /* without it the gateway is asked */
+			remote->ring = ring_writer_new(fds[0]);
+		return true;
 	}
 	fd_close_all(fds, count);
 	return false;
@@ -494,7 +496,6 @@ struct gateway_client *gateway_client_connect(struct loop *loop, int socket,
 	client_init(&remote->client, &remote_ops, loop);
 	keys_init(&remote->tickets);
 	TAILQ_INIT(&remote->let_go);
-	remote->policy_number = 1; /* with which the worker was started */
 	remote->on_exec = on_exec;
 	remote->arg = arg;
 	remote->client.on_gone = on_gone;

@@ -400,7 +400,7 @@ static void send_policy(struct worker *worker, int image)
 	int own = fcntl(image, F_DUPFD_CLOEXEC, 3);
 	struct frame frame;
 
-	link_codec_put_number(&frame, LINK_POLICY, worker->gw->policy_number);
+	link_codec_put_number(&frame, LINK_POLICY, 0);
 	(void)frame_link_send(worker->link, &frame, &own,
 			      own < 0 ? 0 : 1); /* a closed link reports itself */
 }

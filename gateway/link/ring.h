@@ -21,8 +21,9 @@ struct ring;
 struct ring *ring_new(const char *dir, const char *name, int *ret_fd);
 /* Frees it; @is_over: removes the file, too. */
 void ring_free(struct ring *ring, bool is_over);
-/* The generation of the policy by which the worker may decide; 0: by none. When it is lowered, what
- * the worker has let go before can be read. -EIO: the file cannot be written, and has the old one.
+/* The number by which the worker may decide, once it has heard the same one; 0: by none. When it is
+ * lowered, what the worker has let go before can be read. -EIO: the file cannot be written, and has
+ * the old one.
  */
 int ring_set(struct ring *ring, uint64_t generation);
 /* Calls @each with the next frames, until it returns another value than 0. 0, its value, or

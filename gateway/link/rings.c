@@ -14,14 +14,14 @@
 /* 0: the gateway decides everything. */
 static uint64_t rings_generation(const struct gateway *gw)
 {
-	return gw->may_let_go && !journal_has_failed(gw->journal) ? gw->policy_number : 0;
+	return gw->may_let_go && !journal_has_failed(gw->journal) ? gw->ring_number : 0;
 }
 
 void rings_policy(struct gateway *gw)
 {
 	const struct policy *policy = gw->config.policy;
 
-	gw->policy_number++;
+	gw->ring_number++;
 	gw->wants_program = gw->config.counts_egress || policy_wants_program(policy);
 	gw->may_let_go = gw->config.audit_path && !gw->wants_program &&
 			 !policy_wants_asker(policy) && !policy_is_durable(policy);
@@ -41,9 +41,8 @@ void rings_asked(struct worker *worker, uint64_t id)
 	worker->has_tried_ring = true;
 	worker->ring = ring_new(gw->config.audit_dir, name, &fd);
 	if (!worker->ring)
-		return;                                     /* the gateway decides, as before */
-	(void)ring_set(worker->ring, rings_generation(gw)); /* otherwise the next turn does it */
-	link_codec_put_number(&frame, LINK_RING, 0);
+		return;                                      /* the gateway decides, as before */
+	link_codec_put_number(&frame, LINK_RING, 0);         /* the next turn tells the number */
 	(void)frame_link_send(worker->link, &frame, &fd, 1); /* a closed link reports itself */
 }
 
@@ -80,6 +79,7 @@ void rings_hold(struct gateway *gw)
 {
 	struct worker *worker;
 
+	gw->ring_number++;
 	LIST_FOREACH (worker, &gw->workers, entry) {
 		if (!worker->ring)
 			continue;
@@ -88,6 +88,18 @@ void rings_hold(struct gateway *gw)
 		if (rings_read(worker) < 0 || r < 0) /* not in this call: it may free the gateway */
 			loop_defer(gw->loop, &worker->breaking, on_broken, worker);
 	}
+}
+
+/* It follows what the worker must know first: the policy, or that an exec has ended. */
+static void rings_tell(struct worker *worker, uint64_t number)
+{
+	struct frame frame;
+
+	if (number == 0 || worker->told_ring == number)
+		return;
+	worker->told_ring = number;
+	link_codec_put_number(&frame, LINK_RING, number);
+	(void)frame_link_send(worker->link, &frame, NULL, 0); /* a closed link reports itself */
 }
 
 void rings_turn(struct gateway *gw)
@@ -100,6 +112,7 @@ void rings_turn(struct gateway *gw)
 			continue;
 		if (generation != 0 && journal_commit(gw->journal) == 0)
 			ring_keep(worker->ring);
+		rings_tell(worker, generation);
 		(void)ring_set(worker->ring, generation); /* otherwise the next turn does it */
 	}
 }

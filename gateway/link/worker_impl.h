@@ -25,6 +25,7 @@ struct worker {
 	struct held_list held;
 	uint64_t last_id, last_let_go; /* of the requests that it sent; that it has decided */
 	struct ring *ring;             /* where it writes those; NULL: it decides nothing */
+	uint64_t told_ring;            /* the number that it heard, or hears next */
 	bool has_tried_ring;
 	struct loop_timer breaking; /* of the link: the ring is malformed */
 	bool has_said_hello, must_finish, was_told_to_finish;

@@ -249,7 +249,7 @@ START_TEST(a_cut_may_come_before_the_verdict)
 	gateway_client_on_cut(worker.client, on_cut);
 	link_codec_put_hello(&frame);
 	put_frame(pair[0], &frame, NULL, 0);
-	link_codec_put_number(&frame, LINK_RING, 0);
+	link_codec_put_number(&frame, LINK_RING, 1);
 	put_frame(pair[0], &frame, &fd, 1);
 	fixture_settle();
 	submit(&request, FREE, FIXTURE_EXEC);
@@ -287,6 +287,27 @@ START_TEST(what_an_ended_exec_lets_go_is_cut)
 	ck_assert_uint_eq(fixture.workers_gone, 0); /* no cut is overdue */
 	ck_assert_uint_eq(fixture_count_records("decision", "rule_allow"), FIRST + 1);
 	ck_assert_uint_eq(fixture_count_records("closed", "exec_ended"), 1);
+	rings_close();
+}
+END_TEST
+
+/* It decides again only when it has heard that. */
+START_TEST(the_end_of_an_exec_holds_at_once)
+{
+	struct fixture_request ended, other;
+
+	rings_open(RULES);
+	gateway_exec_end(fixture.gw, FIXTURE_EXEC_TWO, 0);
+	fixture.gw->take_turn(fixture.gw);
+	submit(&ended, FREE, FIXTURE_EXEC_TWO);
+	fixture_settle();
+	fixture_expect(&ended, POLICY_DENY, POLICY_EXEC_ENDED);
+	let_go(&other, FREE, FIXTURE_EXEC);
+	ck_assert_ptr_nonnull(other.ticket);
+	loop_step(fixture.loop);
+	fixture_expect(&other, POLICY_ALLOW, POLICY_RULE_ALLOW);
+	ck_assert_uint_eq(fixture.approver.heard[SINK_DECISION], FIRST + 1); /* not asked */
+	report(&other, POLICY_DONE);
 	rings_close();
 }
 END_TEST
@@ -524,6 +545,7 @@ Suite *suite_rings(void)
 	tcase_add_test(tcase, a_ring_in_use_is_merged_later);
 	tcase_add_test(tcase, a_ring_that_cannot_be_written_ends_its_worker);
 	tcase_add_test(tcase, a_worker_may_write_until_the_end);
+	tcase_add_test(tcase, the_end_of_an_exec_holds_at_once);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
