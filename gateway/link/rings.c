@@ -110,7 +110,7 @@ void rings_turn(struct gateway *gw)
 	LIST_FOREACH (worker, &gw->workers, entry) {
 		if (!worker->ring)
 			continue;
-		if (generation != 0 && journal_commit(gw->journal) == 0)
+		if (journal_commit(gw->journal) == 0)
 			ring_keep(worker->ring);
 		rings_tell(worker, generation);
 		(void)ring_set(worker->ring, generation); /* otherwise the next turn does it */

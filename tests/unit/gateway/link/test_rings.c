@@ -225,6 +225,42 @@ START_TEST(a_new_policy_holds_at_once)
 }
 END_TEST
 
+/* The ends of what it had let go may still come through the ring; they are recorded once. */
+START_TEST(a_ring_is_emptied_also_when_the_gateway_decides)
+{
+	static const char asker[] =
+		"version 1\nallow http://free.test\ndeny no.test from \"npm\"\n";
+	struct fixture_request request;
+	struct policy *policy = policy_new();
+	uint64_t heads[4];
+
+	ck_assert_int_eq(policy_load_text_layer(policy, "<new>", asker, POLICY_COMMAND_LINE), 0);
+	ck_assert_int_eq(policy_finish(policy), 0);
+	rings_open(RULES);
+	auto_free char *path = ring_path();
+
+	let_go(&request, FREE, FIXTURE_EXEC);
+	fixture_settle();
+	int image = policy_image_make(policy, NULL);
+
+	gateway_reload(fixture.gw, &(struct gateway_reload){ .policy = policy, .image = image });
+	fixture_settle();
+	report(&request, POLICY_DONE);
+	loop_advance(fixture.loop, 10);
+	fixture_settle();
+	ck_assert_uint_eq(fixture_count_records("closed", "done"), FIRST + 1);
+	FILE *file = fopen(path, "r");
+
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_eq(fread(heads, sizeof(heads), 1, file), 1);
+	(void)fclose(file);
+	ck_assert_uint_eq(heads[2], heads[3]); /* kept, written */
+	close(image);
+	rings_close();
+	policy_free(policy);
+}
+END_TEST
+
 /* A worker's end alone; the gateway's is driven by hand. */
 static void put_frame(int socket, const struct frame *frame, const int *fds, size_t count)
 {
@@ -546,6 +582,7 @@ Suite *suite_rings(void)
 	tcase_add_test(tcase, a_ring_that_cannot_be_written_ends_its_worker);
 	tcase_add_test(tcase, a_worker_may_write_until_the_end);
 	tcase_add_test(tcase, the_end_of_an_exec_holds_at_once);
+	tcase_add_test(tcase, a_ring_is_emptied_also_when_the_gateway_decides);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
