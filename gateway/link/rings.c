@@ -104,7 +104,6 @@ static void rings_tell(struct worker *worker, uint64_t number)
 
 void rings_turn(struct gateway *gw)
 {
-	uint64_t generation = rings_generation(gw);
 	struct worker *worker;
 
 	LIST_FOREACH (worker, &gw->workers, entry) {
@@ -112,6 +111,8 @@ void rings_turn(struct gateway *gw)
 			continue;
 		if (journal_commit(gw->journal) == 0)
 			ring_keep(worker->ring);
+		uint64_t generation = rings_generation(gw); /* the log may have failed just now */
+
 		rings_tell(worker, generation);
 		(void)ring_set(worker->ring, generation); /* otherwise the next turn does it */
 	}
