@@ -12,10 +12,10 @@ struct logfile;
 
 /* Merges the next part of @segment's records. @left: of the dead run that left it: checks what its
  * last step did, and at the end merges that, too, and records that the run was killed, unless it
- * had ended. @is_kept: the part also
- * stays in the segment (is_taken) until segment_settle(). 1: there is more. 0: everything is in the
- * log, and @segment is empty or taken. -EBUSY: another process has the log. -EBADMSG with @why: one
- * of the two is damaged. Another -errno: not possible now. */
+ * had ended. @is_kept: the part also stays in the segment (is_taken) until segment_settle(). 1:
+ * there is more. 0: everything is in the log, and @segment is empty or taken. -EBUSY: another
+ * process has the log. -EBADMSG with @why: one of the two is damaged. Another -errno: not possible
+ * now. */
 int merge_some(struct logfile *log, struct segment *segment, struct left *left, bool is_kept,
 	       struct err *why);
 

@@ -15,10 +15,11 @@
  *                    LINK_LEASE      id, lease
  *                    LINK_NAMES      bits, with the files
  *                    LINK_NOTE       exec, what its sandbox refused
- *                    LINK_RING       0, with the file for what it decides itself (rings.h); later
- * alone, with the number by which it may: after what it must know LINK_DRAIN      0: accept nobody;
- * LINK_FINISH follows the last connection both ways        LINK_FINISH     0: a request to report
- * what is left; the answer follows the last report
+ *                    LINK_RING       0, with the file for what it decides itself (rings.h);
+ *                                    without a file: the number by which it may
+ *                    LINK_DRAIN      0: accept nobody; LINK_FINISH follows the last connection
+ *   both ways        LINK_FINISH     0: a request to report what is left; the answer follows the
+ *                                    last report
  *
  * The worker chooses the ids, which rise. A bit says of each text whether it is sent. */
 #pragma once

@@ -114,6 +114,7 @@ static int ring_written(const struct ring *ring, uint64_t *ret)
 {
 	int r = ring_pread(ring->fd, ret, sizeof(*ret), offsetof(struct ring_head, written));
 
+	atomic_thread_fence(memory_order_acquire); /* the bytes are read after it */
 	return r == 0 && *ret - ring->kept > RING_BYTES ? -EBADMSG : r;
 }
 
