@@ -27,18 +27,43 @@ static bool is_passed(const char *method, enum kind kind)
 	return false;
 }
 
-/* A method that the editor would perform by running a command of the program's choice. */
-static bool is_of_terminal(const json_t *method)
+/* Does an editor take @key for @name? Some compare names of members without case, by the rules of
+ * Unicode: two of its letters, U+017F and U+212A, are an s and a k then. */
+static bool is_key(const char *key, const char *name)
 {
-	const char *type = json_string_value(json_object_get(method, "type"));
+	for (; *name; name++) {
+		size_t len = *name == 's' && strncmp(key, "\xc5\xbf", 2) == 0       ? 2
+			     : *name == 'k' && strncmp(key, "\xe2\x84\xaa", 3) == 0 ? 3
+										    : 1;
 
-	return type && strcmp(type, "agent") != 0;
+		if (len == 1 && !text_equal_nocase(key, strnlen(key, 1), (char[]){ *name, '\0' }))
+			return false;
+		key += len;
+	}
+	return *key == '\0';
+}
+
+/* Has @object no member @name but @value? */
+static bool is_only(const json_t *object, const char *name, const char *value)
+{
+	const char *key;
+	json_t *member;
+
+	json_object_foreach((json_t *)(uintptr_t)object, key, member)
+	{
+		const char *text = json_string_value(member);
+
+		if (is_key(key, name) && !(value && text && strcmp(text, value) == 0))
+			return false;
+	}
+	return true;
 }
 
 static void drop_methods(json_t *methods)
 {
 	for (size_t i = json_array_size(methods); i > 0; i--) {
-		if (is_of_terminal(json_array_get(methods, i - 1)))
+		/* All others the editor would perform by a command of the program's choice. */
+		if (!is_only(json_array_get(methods, i - 1), "type", "agent"))
 			(void)json_array_remove(methods, i - 1); /* it is there */
 	}
 }
@@ -49,18 +74,19 @@ static bool clean(json_t *value)
 {
 	const char *key;
 	json_t *member;
+	void *next;
 	size_t i;
 	bool is_clean = true;
 
-	if (json_is_object(value)) {
-		(void)json_object_del(value, "_meta"); /* may be missing */
-		drop_methods(json_object_get(value, "authMethods"));
-		is_clean = !acp_is_own(json_object_get(value, "toolCallId")) &&
-			   !acp_is_own(json_object_get(value, "requestId"));
-		json_object_foreach(value, key, member)
-		{
-			is_clean = clean(member) && is_clean;
-		}
+	json_object_foreach_safe(value, next, key, member)
+	{
+		if (is_key(key, "toolCallId") || is_key(key, "requestId"))
+			is_clean = is_clean && !acp_is_own(member);
+		if (is_key(key, "authMethods"))
+			drop_methods(member);
+		is_clean = clean(member) && is_clean;
+		if (is_key(key, "_meta"))
+			(void)json_object_del(value, key); /* it is there */
 	}
 	json_array_foreach(value, i, member)
 	{
@@ -69,9 +95,32 @@ static bool clean(json_t *value)
 	return is_clean;
 }
 
+/* Takes out the members that a message of JSON-RPC does not have: an editor might take one of them
+ * for the method. */
+static void keep_known(json_t *whole)
+{
+	static const char *const known[] = {
+		"jsonrpc", "id", "method", "params", "result", "error"
+	};
+	const char *key;
+	json_t *member;
+	void *next;
+
+	json_object_foreach_safe(whole, next, key, member)
+	{
+		bool is_known = false;
+
+		for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+			is_known = is_known || strcmp(key, known[i]) == 0;
+		if (!is_known)
+			(void)json_object_del(whole, key); /* it is there */
+	}
+}
+
 /* Sends it, unless it is about us. */
 static bool pass(struct acp *acp, const struct rpc_message *message)
 {
+	keep_known(message->whole);
 	if (!clean(message->whole))
 		return false;
 	acp_shown_replace(acp, message->whole);
@@ -89,9 +138,8 @@ static void refuse(struct acp *acp, const struct rpc_message *message, enum rpc_
 /* An address would be opened in the person's browser. */
 static bool is_form(const json_t *params)
 {
-	const char *mode = json_string_value(json_object_get(params, "mode"));
-
-	return mode && strcmp(mode, "form") == 0;
+	return json_object_get(params, "mode") && is_only(params, "mode", "form") &&
+	       is_only(params, "url", NULL);
 }
 
 static void request(struct acp *acp, const struct rpc_message *message)

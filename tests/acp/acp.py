@@ -291,6 +291,29 @@ def methods(stage):
     editor.hears(lambda message: message.get("method") == "_x/y" and message["params"] == {"z": [1.5, None, "\u00fc"]})
 
 
+def other_case(stage):
+    """An editor may compare names of members without case: none that it would act on passes in another case."""
+    editor = Editor(stage)
+    update = {"jsonrpc": "2.0", "method": "session/update", "params": {"a": 1}}
+    for name in ("Method", "METHOD", "Id", "Params", "Result", "other"):
+        editor.do(say=[json.dumps(update | {name: "fs/write_text_file"})])
+        assert editor.next() == update
+    editor.says(id=3, method="elicitation/create", params={"mode": "form", "message": "?"}, Method="terminal/create")
+    assert editor.next() == {"jsonrpc": "2.0", "id": 3, "method": "elicitation/create", "params": {"mode": "form", "message": "?"}}
+    editor.says(id=4, result={"a": 2}, Method="fs/write_text_file")
+    assert editor.next() == {"jsonrpc": "2.0", "id": 4, "result": {"a": 2}}
+    for id, more in enumerate(({"Mode": "url"}, {"url": "http://a.test/"}, {"URL": "http://a.test/"}), 10):
+        editor.says(id=id, method="elicitation/create", params={"mode": "form", **more})
+        editor.hears_refusal(id, -32602)
+    for id, params in enumerate(({"ToolCallID": "sallyport:1"}, {"reque\u017ftId": "sallyport:1"}, {"a": [{"TOOLCALLID": "sallyport:1"}]}), 20):
+        editor.says(id=id, method="session/request_permission", params=params)
+        editor.hears_refusal(id, -32602)
+    methods = [{"id": "a"}, {"id": "b", "type": "agent"}, {"id": "c", "Type": "terminal"}, {"id": "d", "type": "agent", "TYPE": "terminal"}]
+    for name in ("AuthMethods", "authMethod\u017f"):
+        editor.says(id=5, result={name: methods, "_Meta": {"x": 1}, "k": {"_META": 1}})
+        assert editor.next() == {"jsonrpc": "2.0", "id": 5, "result": {name: methods[:2], "k": {}}}
+
+
 def is_running(word):
     return any(word in pathlib.Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
                for pid, (_, _, state) in processes().items() if state not in "ZX" and pathlib.Path(f"/proc/{pid}/cmdline").exists())
@@ -469,7 +492,7 @@ def options(stage):
 CASES = [
     plain("capabilities"), with_web("allowed", 2), with_web("session", 3), with_web("denied", 0), elsewhere, late, careful,
     plain("terminals"), plain("files"), plain("permission"), plain("ends"), recorded, before_a_session, forged, bad_lines, long_lines,
-    methods, editor_leaves, last_words, editor_is_deaf, agent_is_silent, agent_ends, told_to_end, nobody_answers, commands_are_asked, nothing_is_asked,
+    methods, other_case, editor_leaves, last_words, editor_is_deaf, agent_is_silent, agent_ends, told_to_end, nobody_answers, commands_are_asked, nothing_is_asked,
     many_terminals, profile, options,
 ]
 
