@@ -20,11 +20,12 @@ struct evbuffer;
 #define ACP_ASKS_MAX      256
 #define ACP_TERMINALS_MAX 64
 #define ACP_WAITERS_MAX   16
-#define ACP_OUTPUT_MAX    (1U << 20) /* bytes that are kept of a terminal */
-#define ACP_SHOWN_BYTES   4096       /* of a command, and of the output that an editor is shown */
-#define ACP_SESSION_MAX   256        /* bytes of a session's id */
-#define ACP_LEAVE_MS      10000      /* for the program to end after its input has ended */
-#define ACP_WARNINGS_MAX  64         /* lines on stderr */
+#define ACP_OUTPUT_MAX    (1U << 20)  /* bytes that are kept of a terminal */
+#define ACP_SHOWN_BYTES   4096        /* of a command, and of the output that an editor is shown */
+#define ACP_UPDATE_MAX    (64U << 10) /* bytes of an update that is sent again */
+#define ACP_SESSION_MAX   256         /* bytes of a session's id */
+#define ACP_LEAVE_MS      10000       /* for the program to end after its input has ended */
+#define ACP_WARNINGS_MAX  64          /* lines on stderr */
 #define ACP_ID_MAX        40
 #define ACP_OWN           "sallyport:" /* the begin of our ids, which the program cannot use */
 #define ACP_HELLO         "hello"
@@ -68,7 +69,8 @@ struct acp_terminal {
 	json_t *end;         /* its exit status; NULL: it runs */
 	uint64_t exec;
 	bool is_released, must_end;
-	json_t *shown; /* the update of a tool call that shows it while it runs; NULL: none */
+	bool is_in_message; /* the message that is being replaced shows it */
+	json_t *shown;      /* the update of a tool call that shows it while it runs; NULL: none */
 	char *output;
 	size_t len, room, limit;
 	bool is_cut;

@@ -42,23 +42,37 @@ static json_t *block_of(const struct acp_terminal *terminal)
 	return block;
 }
 
+/* The first of a terminal in @content shows its output: a message that names it often stays short.
+ */
+static json_t *replacement(struct acp_terminal *terminal)
+{
+	if (!terminal)
+		return acp_shown_block("(the terminal was released)");
+	if (terminal->is_in_message)
+		return acp_shown_block("(the terminal is shown above)");
+	terminal->is_in_message = true;
+	return block_of(terminal);
+}
+
 /* Replaces those in @content; the update @shown, if it is one, is kept for those that run. */
 static void replace(struct acp *acp, json_t *content, json_t *shown)
 {
+	struct acp_terminal *terminal;
 	json_t *item;
 	size_t i;
 
+	LIST_FOREACH (terminal, &acp->terminals, entry)
+		terminal->is_in_message = false;
 	json_array_foreach(content, i, item)
 	{
 		const char *id = json_string_value(json_object_get(item, "terminalId"));
-		struct acp_terminal *terminal = acp_terminal_find(acp, id);
 
 		if (!id)
 			continue;
+		terminal = acp_terminal_find(acp, id);
 		if (terminal && !terminal->end && shown && !terminal->shown)
 			terminal->shown = json_incref(shown);
-		json_t *block = terminal ? block_of(terminal)
-					 : acp_shown_block("(the terminal was released)");
+		json_t *block = replacement(terminal);
 
 		(void)json_array_set(content, i, json_array_get(block, 0)); /* it is there */
 		json_decref(block);
@@ -106,7 +120,8 @@ void acp_shown_replace(struct acp *acp, json_t *whole)
 	if (json_is_array(update))
 		forget(acp, params);
 	if (has_terminal(update)) {
-		json_t *shown = call_of(params) ? json_deep_copy(params) : NULL;
+		bool is_short = json_dumpb(params, NULL, 0, JSON_COMPACT) <= ACP_UPDATE_MAX;
+		json_t *shown = is_short && call_of(params) ? json_deep_copy(params) : NULL;
 
 		replace(acp, update, shown);
 		json_decref(shown);

@@ -164,8 +164,11 @@ static char *line_of(const json_t *params)
 	const json_t *list = json_object_get(params, "command"), *word;
 	size_t i;
 
-	if (script)
-		return text_visible_dup(script);
+	if (script) {
+		auto_free char *begin = mem_strndup(script, ACP_SHOWN_BYTES);
+
+		return text_visible_dup(begin);
+	}
 	auto_free const char **words = mem_new_array(json_array_size(list) + 1, sizeof(*words));
 
 	json_array_foreach(list, i, word)

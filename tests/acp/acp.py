@@ -314,6 +314,36 @@ def other_case(stage):
         assert editor.next() == {"jsonrpc": "2.0", "id": 5, "result": {name: methods[:2], "k": {}}}
 
 
+def shown_often(stage):
+    """However often a message names a terminal, and however long that is, it grows by one view of it."""
+    editor = Editor(stage)
+    editor.says(id=1, method="terminal/create", params={"command": f"# {'x' * 100000}\nyes | head -c 5000; read x < go"})
+    os.mkfifo(stage.work / "go")
+    name = editor.hears(lambda message: message.get("id") == 1)["result"]["terminalId"]
+
+    def is_full():
+        is_full.tries += 1
+        editor.says(id=f"look {is_full.tries}", method="terminal/output", params={"terminalId": name})
+        return len(editor.hears(lambda message: message.get("id") == f"look {is_full.tries}")["result"]["output"]) == 5000
+
+    is_full.tries = 0
+    until(is_full, harness.PATIENCE, "it has written")
+    item = {"type": "terminal", "terminalId": name}
+
+    def shown(call, count, **more):
+        update = {"sessionUpdate": "tool_call", "toolCallId": call, "content": [item] * count, **more}
+        editor.says(method="session/update", params={"sessionId": "s1", "update": update})
+        return editor.next()["params"]["update"]["content"]
+
+    first, *others = shown("c2", 100)
+    assert 4096 < len(json.dumps(first)) < 20000 and len(others) == 99
+    assert all(other["content"]["text"] == "```\n(the terminal is shown above)\n```" for other in others)
+    assert shown("c2", 1, title="x" * 100000)[0] == first
+    assert shown("c1", 1)[0] == first
+    (stage.work / "go").write_text("\n")  # only a short update is sent again
+    assert editor.next()["params"]["update"]["toolCallId"] == "c1"
+
+
 def is_running(word):
     return any(word in pathlib.Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
                for pid, (_, _, state) in processes().items() if state not in "ZX" and pathlib.Path(f"/proc/{pid}/cmdline").exists())
@@ -492,7 +522,7 @@ def options(stage):
 CASES = [
     plain("capabilities"), with_web("allowed", 2), with_web("session", 3), with_web("denied", 0), elsewhere, late, careful,
     plain("terminals"), plain("files"), plain("permission"), plain("ends"), recorded, before_a_session, forged, bad_lines, long_lines,
-    methods, other_case, editor_leaves, last_words, editor_is_deaf, agent_is_silent, agent_ends, told_to_end, nobody_answers, commands_are_asked, nothing_is_asked,
+    methods, other_case, shown_often, editor_leaves, last_words, editor_is_deaf, agent_is_silent, agent_ends, told_to_end, nobody_answers, commands_are_asked, nothing_is_asked,
     many_terminals, profile, options,
 ]
 
