@@ -22,7 +22,9 @@ char *piece_join(struct piece *piece, const char *bytes, size_t len, bool is_las
 /* The length of the UTF-8 character at @bytes; 0: there is none. */
 static size_t character_len(const char *bytes, size_t len)
 {
-	for (size_t n = 1; n <= 4 && n <= len; n++) {
+	if ((unsigned char)bytes[0] < 0x80)
+		return 1;
+	for (size_t n = 2; n <= 4 && n <= len; n++) {
 		json_t *text = json_stringn(bytes, n);
 
 		json_decref(text);
@@ -35,8 +37,12 @@ static size_t character_len(const char *bytes, size_t len)
 json_t *piece_text(const char *bytes, size_t len)
 {
 	static const char unknown[] = "\xef\xbf\xbd"; /* U+FFFD */
-	auto_free char *text = mem_new(3 * len + 1);
+	json_t *whole = json_stringn(bytes, len);
 	size_t used = 0;
+
+	if (whole)
+		return whole;
+	auto_free char *text = mem_new(3 * len + 1);
 
 	for (size_t at = 0; at < len;) {
 		size_t n = character_len(bytes + at, len - at);
