@@ -300,6 +300,7 @@ void acp_free(struct acp *acp)
 	rpc_free(acp->inner);
 	rpc_free(acp->back);
 	free(acp->session);
+	json_decref(acp->making);
 	free(acp->refused);
 	free(acp);
 }

@@ -190,6 +190,10 @@ static void response(struct acp *acp, const struct rpc_message *message)
 	if (!message->id || acp_is_own(message->id) || !pass(acp, message))
 		return acp_warn(acp, "a response of the agent was not passed on, because it is not "
 				     "for a request of the editor");
+	/* A response that the editor did not ask for must not lead questions elsewhere. */
+	if (!acp->making || !json_equal(message->id, acp->making))
+		return;
+	json_decref(take(acp->making));
 	if (session)
 		acp_editor_session(acp, session);
 }

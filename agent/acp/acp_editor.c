@@ -47,13 +47,20 @@ static void initialize(struct acp *acp, const struct rpc_message *message)
 }
 
 /* What a request says about the session that the editor shows. */
-static void look_at_session(struct acp *acp, const char *method, const json_t *params)
+static void look_at_session(struct acp *acp, const struct rpc_message *message)
 {
+	const char *method = message->method;
+	const json_t *params = message->params;
 	static const char *const uses[] = { "session/prompt", "session/load", "session/resume",
 					    "session/set_mode" };
 	static const char *const ends[] = { "session/close", "session/delete" };
 	const char *session = json_string_value(json_object_get(params, "sessionId"));
 
+	if (message->id &&
+	    (strcmp(method, "session/new") == 0 || strcmp(method, "session/fork") == 0)) {
+		json_decref(acp->making);
+		acp->making = json_deep_copy(message->id);
+	}
 	for (size_t i = 0; session && i < ARRAY_SIZE(uses); i++) {
 		if (strcmp(method, uses[i]) == 0)
 			acp_editor_session(acp, session);
@@ -79,5 +86,5 @@ void acp_editor_said(const struct rpc_message *message, void *arg)
 		return initialize(acp, message);
 	rpc_pass(acp->inner, message->whole);
 	if (message->method)
-		look_at_session(acp, message->method, message->params);
+		look_at_session(acp, message);
 }

@@ -82,6 +82,7 @@ struct acp {
 	struct rpc *front, *inner, *back; /* of the editor, the program, the server */
 	struct acp_program program;
 	char *session;   /* the latest that the editor uses; NULL: none */
+	json_t *making;  /* the id of its latest request for a new one; NULL: none is open */
 	char *refused;   /* why there is no session of the server; NULL: there is one */
 	bool is_leaving; /* the editor has closed its end */
 	bool is_over;

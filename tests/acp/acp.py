@@ -196,11 +196,25 @@ def before_a_session(stage):
     editor.do(get=URL)
     until(stage.questions, harness.PATIENCE, "it is asked")
     assert editor.in_order() == []
+    editor.send(id="new", method="session/new", params={})
     editor.says(id="new", result={"sessionId": "s7"})
     asked = editor.question()
     assert asked["params"]["sessionId"] == "s7", asked
     editor.send(id=asked["id"], result={"outcome": {"outcome": "selected", "optionId": "approved"}})
     editor.hears(lambda message: message.get("got") == "200")
+
+
+def unasked_session(stage):
+    """The agent cannot lead its questions to a session that the editor does not show: only a response to its request makes one."""
+    stage.web("a.test")
+    editor = Editor(stage)
+    editor.send(id=5, method="session/new", params={})
+    editor.says(id=5, result={"sessionId": "s5"})
+    for id in (5, "5", 6):
+        editor.says(id=id, result={"sessionId": "hidden"})
+    editor.in_order()
+    editor.do(get=URL)
+    assert editor.question()["params"]["sessionId"] == "s5"
 
 
 def forged(stage):
@@ -521,7 +535,7 @@ def options(stage):
 
 CASES = [
     plain("capabilities"), with_web("allowed", 2), with_web("session", 3), with_web("denied", 0), elsewhere, late, careful,
-    plain("terminals"), plain("files"), plain("permission"), plain("ends"), recorded, before_a_session, forged, bad_lines, long_lines,
+    plain("terminals"), plain("files"), plain("permission"), plain("ends"), recorded, before_a_session, unasked_session, forged, bad_lines, long_lines,
     methods, other_case, shown_often, editor_leaves, last_words, editor_is_deaf, agent_is_silent, agent_ends, told_to_end, nobody_answers, commands_are_asked, nothing_is_asked,
     many_terminals, profile, options,
 ]
