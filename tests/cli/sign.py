@@ -288,7 +288,7 @@ def where_the_disk_is_full(stage):
             resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, size + room))
         done = subprocess.run([stage.sallyport, "audit", "merge", stage.log], env=stage.env, capture_output=True, text=True, timeout=NEXT,
                               preexec_fn=limit)
-        assert done.returncode == 3 and "cannot write" in done.stderr, done
+        assert done.returncode == 3 and "cannot be written" in done.stderr, done
         expect((stage.log.read_bytes(), stage.head.read_bytes()), before)
         stage.verify(4, f"3 records after it{UNSIGNED}")
     stage.sign()
@@ -425,7 +425,7 @@ def the_disk_is_full_when_a_run_ends(stage):
                 assert error.errno == errno.ENOSPC, error
         (live.world.work / "go").touch()
         said = run.communicate(timeout=NEXT)[1]
-        assert run.returncode == 0 and "records are not signed: cannot write" in said, (run.returncode, said)
+        assert run.returncode == 0 and "records are not signed: the audit log" in said, (run.returncode, said)
         live.verify(4, UNSIGNED)
         filler.unlink()
         expect(live.run("true"), (0, "", ""))
