@@ -54,8 +54,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FILE *out = fopen(path, "w");
 
 	fuzz_must(out && fwrite(file, sizeof(file), 1, out) == 1 && fclose(out) == 0);
-	struct left *left = left_open(segment, "run");
+	struct left *left;
 
+	fuzz_must(left_open(segment, "run", &left, NULL) == 0);
 	fuzz_must(left_each(left, on_record, &count) == 0);
 	fuzz_must(count <= size / 16);
 	left_remove(left);
