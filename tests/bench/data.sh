@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a request costs in the gate, beside a plain relay (the least that a proxy does), and haproxy, taking turns on loopback:
-# operations a second, median and 99th percentile in us, and the CPU time of all its processes in us per operation.
+# What a request costs in the gate, beside a plain relay (the least that a proxy does), and the proxies of this kind that are installed (haproxy
+# as a reverse proxy, squid, tinyproxy, dante), taking turns on loopback: operations a second, median and 99th percentile in us, and the CPU time of
+# all its processes in us per operation.
 # usage: data.sh SALLYPORT [ROUNDS]
 set -euo pipefail
 here=$(realpath "$(dirname "$0")") sallyport=$(realpath "$1") rounds=${2:-3}
@@ -18,37 +19,59 @@ address=127.128.0.2
 await() { for ((i = 0; i < 200; i++)); do ! "$@" || return 0; sleep 0.05; done; echo "data.sh: not ready: $*" >&2; return 1; }
 start() { "$@" & started+=($!); } # in the background
 port_in() { await test -s "$1" && cat "$1"; }
+names=() ports=() pids=() hosts=() kinds=()
+peer() { # NAME PORT PID HOST KINDS
+    await "$folder/load" ask "${5%% *}" "$2" "$4" 1 1 "$3" >/dev/null 2>&1
+    names+=("$1") ports+=("$2") pids+=("$3") hosts+=("$4") kinds+=("$5")
+}
 
 start "$folder/load" serve "$address" 1 >"$folder/origin"
 origin=$(port_in "$folder/origin")
 start "$folder/load" relay "$address" "$origin" >"$folder/relay"
-relay=$(port_in "$folder/relay") relay_pids=${started[-1]}
+peer relay "$(port_in "$folder/relay")" "${started[-1]}" "bench.test:$origin" "kept new connect ping"
 
 printf 'allow http://bench.test:%s\nallow bench.test:%s\ndeny other.test\n' "$origin" "$origin" >"$folder/policy"
 start "$sallyport" proxy --listen 127.0.0.1:0 --no-tty --report none --policy "$folder/policy" --resolve "bench.test:$address" 2>"$folder/said"
-gate=${started[-1]}
 await grep -q 'are served at' "$folder/said"
-ours=$(sed -n 's/.*are served at 127.0.0.1:\([0-9]*\).*/\1/p' "$folder/said")
-our_pids="$gate $(pgrep -P "$gate" | tr '\n' ' ')"
+ours=$(sed -n 's/.*are served at 127.0.0.1:\([0-9]*\).*/\1/p' "$folder/said" | head -1)
+peer sallyport "$ours" "${started[-1]}" "bench.test:$origin" "kept new connect socks ping"
 
-printf '%s\n' global 'nbthread 1' defaults 'mode http' 'timeout connect 5s' 'timeout client 30s' 'timeout server 30s' 'frontend f' \
-    'bind 127.0.0.1:18080' 'default_backend b' 'backend b' 'http-reuse always' "server s $address:$origin" >"$folder/haproxy"
-start haproxy -f "$folder/haproxy" -db
-haproxy_pids=${started[-1]}
-await "$folder/load" ask kept 18080 "bench.test:$origin" 1 1 "$haproxy_pids" >/dev/null 2>&1
+if command -v haproxy >/dev/null; then
+    printf '%s\n' global 'nbthread 1' defaults 'mode http' 'timeout connect 5s' 'timeout client 30s' 'timeout server 30s' 'frontend f' \
+        'bind 127.0.0.1:18080' 'default_backend b' 'backend b' 'http-reuse always' "server s $address:$origin" >"$folder/haproxy"
+    start haproxy -f "$folder/haproxy" -db
+    peer haproxy 18080 "${started[-1]}" "bench.test:$origin" "kept new"
+fi
+if command -v squid >/dev/null; then
+    touch "$folder/squid.log" && chmod 755 "$folder" && chmod 666 "$folder/squid.log"
+    printf '%s\n' 'http_port 127.0.0.1:18081' 'http_access allow all' 'cache deny all' "access_log stdio:$folder/squid.log" 'cache_log /dev/null' \
+        'pid_filename none' 'shutdown_lifetime 0 seconds' 'netdb_filename none' 'workers 1' >"$folder/squid"
+    start squid -N -f "$folder/squid"
+    peer squid 18081 "${started[-1]}" "$address:$origin" "kept new connect ping"
+fi
+if command -v tinyproxy >/dev/null; then
+    printf '%s\n' 'Port 18082' 'Listen 127.0.0.1' 'Timeout 60' 'MaxClients 100' 'LogLevel Critical' >"$folder/tinyproxy"
+    start tinyproxy -d -c "$folder/tinyproxy" >/dev/null
+    peer tinyproxy 18082 "${started[-1]}" "$address:$origin" "new connect ping" # it keeps no connection
+fi
+if command -v danted >/dev/null; then
+    printf '%s\n' 'logoutput: /dev/null' 'internal: 127.0.0.1 port = 18083' "external: 127.0.0.1" 'socksmethod: none' 'clientmethod: none' \
+        'client pass { from: 0/0 to: 0/0 }' 'socks pass { from: 0/0 to: 0/0 }' >"$folder/danted"
+    start danted -f "$folder/danted"
+    peer dante 18083 "${started[-1]}" "$address:$origin" socks
+fi
 
-row() { # NAME KIND CONNECTIONS COUNT PORT PIDS
+row() { # NAME KIND CONNECTIONS COUNT PORT HOST PID
     local rate median slow cpu
-    # shellcheck disable=SC2086 # words
-    read -r rate median slow cpu <<<"$("$folder/load" ask "$2" "$5" "bench.test:$origin" "$3" "$4" $6)"
+    read -r rate median slow cpu <<<"$("$folder/load" ask "$2" "$5" "$6" "$3" "$4" "$7")"
     printf '%-10s %-8s %3s  %9s /s  p50 %6s us  p99 %6s us  cpu %6s us\n' "$1" "$2" "$3" "$rate" "$median" "$slow" "$cpu"
 }
 for ((round = 0; round < rounds; round++)); do
-    for what in 'kept 1 20000' 'kept 32 60000' 'new 8 8000' 'connect 8 8000' 'ping 8 40000'; do
+    for what in 'kept 1 20000' 'kept 32 60000' 'new 8 8000' 'connect 8 8000' 'socks 8 8000' 'ping 8 40000'; do
         read -r kind connections count <<<"$what"
-        case $kind in connect | ping) ;; *) row haproxy "$kind" "$connections" "$count" 18080 "$haproxy_pids" ;; esac
-        # The relay is asked as the origin would be: a tunnel to it answers CONNECT like any request.
-        row relay "$kind" "$connections" "$count" "$relay" "$relay_pids"
-        row sallyport "$kind" "$connections" "$count" "$ours" "$our_pids"
+        for ((peer = 0; peer < ${#names[@]}; peer++)); do
+            [[ " ${kinds[peer]} " != *" $kind "* ]] ||
+                row "${names[peer]}" "$kind" "$connections" "$count" "${ports[peer]}" "${hosts[peer]}" "${pids[peer]}"
+        done
     done
 done

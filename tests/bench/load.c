@@ -3,12 +3,14 @@
  *   load serve ADDRESS BYTES          a web server whose answers have BYTES; prints its port
  *   load relay ADDRESS PORT           copies bytes to ADDRESS:PORT: the least that a proxy does;
  *                                     prints its port on 127.0.0.1
- *   load ask KIND PORT HOST CONNECTIONS COUNT PID...
+ *   load ask KIND PORT HOST CONNECTIONS COUNT PID
  *                                     COUNT operations at 127.0.0.1:PORT, CONNECTIONS at once;
- * prints rate, median and 99th percentile in us, and the CPU time of all PIDs in us per operation
+ * prints rate, median and 99th percentile in us, and the CPU time in us per operation of PID and
+ * all that it has started
  *
  * KIND: kept (requests in absolute-form on kept connections), new (a connection for each), connect
- * (CONNECT and its answer), ping (a byte each way in a tunnel). HOST may have a port. */
+ * (CONNECT and its answer), socks (the same by SOCKS5), ping (a byte each way in a tunnel). HOST
+ * may have a port, and must have one for socks. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -231,20 +233,23 @@ static void work(int listener, const struct sockaddr_in *target)
 }
 
 /* The client. */
-enum kind { KEPT, NEW, CONNECT, PING };
+enum kind { KEPT, NEW, CONNECT, SOCKS, PING };
 
 struct asker {
 	int fd;
-	bool is_open; /* ping: the tunnel */
+	bool is_dialling;
+	bool is_open; /* ping: the tunnel; socks: the method is agreed */
 	char head[HEAD_MAX];
 	size_t used, total; /* of the answer; 0: its head has not come whole */
 	uint64_t begun_ns;
 };
 
-static const char *const kinds[] = { "kept", "new", "connect", "ping" };
+static const char *const kinds[] = { "kept", "new", "connect", "socks", "ping" };
 static enum kind kind;
 static struct sockaddr_in proxy;
 static char request[512], tunnel[256];
+static uint8_t by_socks[300];
+static size_t by_socks_len;
 static uint32_t *took_us;
 static size_t wanted, begun, done;
 
@@ -256,12 +261,32 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
+static void say_bytes(const struct asker *asker, const void *bytes, size_t len)
+{
+	if (send(asker->fd, bytes, len, MSG_NOSIGNAL) != (ssize_t)len)
+		die("send");
+}
+
 static void say(const struct asker *asker, const char *text)
 {
-	size_t len = strlen(text);
+	say_bytes(asker, text, strlen(text));
+}
 
-	if (send(asker->fd, text, len, MSG_NOSIGNAL) != (ssize_t)len)
-		die("send");
+/* RFC 1928: a request by name. */
+static void make_socks(const char *host)
+{
+	const char *colon = strrchr(host, ':');
+	size_t len = colon ? (size_t)(colon - host) : 0;
+	unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
+
+	if (len == 0 || len > 255)
+		return;
+	memcpy(by_socks, "\x05\x01\x00\x03", 4);
+	by_socks[4] = (uint8_t)len;
+	memcpy(by_socks + 5, host, len);
+	by_socks[5 + len] = (uint8_t)(port >> 8);
+	by_socks[6 + len] = (uint8_t)port;
+	by_socks_len = 7 + len;
 }
 
 /* Begins an operation, on a new connection if there is none; nothing if all have begun. */
@@ -275,6 +300,7 @@ static void begin(struct asker *asker)
 	asker->begun_ns = now_ns();
 	if (asker->fd < 0) {
 		asker->fd = dial(&proxy);
+		asker->is_dialling = true;
 		watch(asker->fd, EPOLLIN | EPOLLOUT | EPOLLET, asker);
 	} else {
 		say(asker, kind == PING ? "!" : request);
@@ -284,11 +310,28 @@ static void begin(struct asker *asker)
 static void finish(struct asker *asker)
 {
 	took_us[done++] = (uint32_t)((now_ns() - asker->begun_ns) / 1000);
-	if (kind == NEW || kind == CONNECT) {
+	if (kind == NEW || kind == CONNECT || kind == SOCKS) {
 		(void)close(asker->fd);
 		asker->fd = -1;
+		asker->is_open = false;
 	}
 	begin(asker);
+}
+
+/* The same for SOCKS5, of which two answers come. */
+static size_t measure_socks(struct asker *asker)
+{
+	const uint8_t *said = (const uint8_t *)asker->head;
+
+	if (asker->used >= 2 && !asker->is_open) {
+		asker->is_open = true;
+		say_bytes(asker, by_socks, by_socks_len);
+	}
+	if (asker->used < 7)
+		return 0;
+	if (said[3] != 0)
+		die("SOCKS5");
+	return 2 + (said[5] == 1 ? 10U : said[5] == 4 ? 22U : 7U + said[6]);
 }
 
 /* The length of the whole answer, once its head has come. */
@@ -323,16 +366,20 @@ static bool take(struct asker *asker)
 		return true;
 	if (is_head) {
 		asker->head[asker->used] = '\0';
-		asker->total = measure(asker);
+		asker->total = kind == SOCKS ? measure_socks(asker) : measure(asker);
 	}
 	return asker->total > 0 && asker->used >= asker->total ? true : take(asker);
 }
 
 static void on_event(struct asker *asker, uint32_t events)
 {
-	bool is_connected = asker->used == 0 && asker->total == 0 && (events & EPOLLIN) == 0;
+	/* An event may come late, for bytes that were taken before it: it has no EPOLLIN. */
+	bool is_connected = asker->is_dialling;
 
-	if (is_connected) {
+	asker->is_dialling = false;
+	if (is_connected && kind == SOCKS) {
+		say_bytes(asker, "\x05\x01\x00", 3);
+	} else if (is_connected) {
 		say(asker, kind == CONNECT || kind == PING ? tunnel : request);
 	} else if ((events & EPOLLIN) && take(asker)) {
 		if (kind == PING && !asker->is_open) {
@@ -344,21 +391,38 @@ static void on_event(struct asker *asker, uint32_t events)
 	}
 }
 
-static uint64_t cpu_ns(char **pids)
+/* A file of /proc; "": the process has ended. */
+static void look(const char *pid, const char *name, char *ret, size_t size)
 {
-	uint64_t sum = 0;
+	char path[96];
 
-	for (; *pids; pids++) {
-		char path[64], text[64] = "";
+	(void)snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? 0 : read(fd, ret, size - 1);
 
-		(void)snprintf(path, sizeof(path), "/proc/%s/schedstat", *pids);
-		int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-		if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-			die(path);
+	ret[got > 0 ? got : 0] = '\0';
+	if (fd >= 0)
 		(void)close(fd);
-		sum += strtoull(text, NULL, 10);
+}
+
+/* The CPU time of a process, with its threads, its children, and those that have ended. */
+static uint64_t cpu_ns(const char *pid)
+{
+	uint64_t tick_ns = 1000000000U / (uint64_t)sysconf(_SC_CLK_TCK), sum = 0;
+	char text[4096], name[64];
+
+	look(pid, "stat", text, sizeof(text));
+	char *at = strrchr(text, ')');
+
+	for (int field = 3; at && field <= 17; field++) {
+		at = strchr(at + 1, ' ');
+		if (at && field >= 14)
+			sum += strtoull(at, NULL, 10) * tick_ns;
 	}
+	(void)snprintf(name, sizeof(name), "task/%s/children", pid);
+	look(pid, name, text, sizeof(text));
+	for (char *next = text; (at = strsep(&next, " "));)
+		sum += at[0] ? cpu_ns(at) : 0;
 	return sum;
 }
 
@@ -369,7 +433,7 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static void ask(char **argv, char **pids)
+static void ask(char **argv, const char *pid)
 {
 	struct epoll_event events[EVENTS_MAX];
 	size_t count = strtoul(argv[3], NULL, 10);
@@ -387,7 +451,8 @@ static void ask(char **argv, char **pids)
 		       argv[2], argv[2], kind == NEW ? "Connection: close\r\n" : "");
 	(void)snprintf(tunnel, sizeof(tunnel), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", argv[2],
 		       argv[2]);
-	uint64_t cpu = cpu_ns(pids), start = now_ns();
+	make_socks(argv[2]);
+	uint64_t cpu = cpu_ns(pid), start = now_ns();
 
 	for (size_t i = 0; i < count; i++) {
 		askers[i].fd = -1;
@@ -405,7 +470,7 @@ static void ask(char **argv, char **pids)
 	}
 	double seconds = (double)(now_ns() - start) / 1e9;
 
-	cpu = cpu_ns(pids) - cpu;
+	cpu = cpu_ns(pid) - cpu;
 	qsort(took_us, done, sizeof(*took_us), compare);
 	printf("%.0f %u %u %.1f\n", (double)done / seconds, took_us[done / 2],
 	       took_us[done * 99 / 100], (double)cpu / 1000 / (double)done);
@@ -431,8 +496,8 @@ int main(int argc, char **argv)
 		struct sockaddr_in target = place(argv[2], argv[3]);
 
 		work(listen_at("127.0.0.1"), &target);
-	} else if (argc >= 7 && strcmp(argv[1], "ask") == 0) {
-		ask(argv + 2, argv + 7);
+	} else if (argc == 8 && strcmp(argv[1], "ask") == 0) {
+		ask(argv + 2, argv[7]);
 		return 0;
 	}
 	(void)fprintf(stderr, "usage: see the head of load.c\n");
