@@ -21,6 +21,7 @@
 #include "gateway/audit/record.h"
 #include "gateway/audit/segment.h"
 #include "gateway/gateway_audit.h"
+#include "gateway/link/left.h"
 
 #define ROOM_STEP    8     /* room for this many of the longest records at first; it grows */
 #define SIGN_MS      60000 /* between the first record without a signature and the signature */
@@ -163,6 +164,17 @@ static void jsonl_release(struct jsonl *self)
 	merge_kept_done(&self->kept);
 }
 
+/* All records are in the log: also what a worker had written while they could not be. */
+static void jsonl_remove(const struct jsonl *self)
+{
+	struct left *left;
+
+	if (left_open(self->segment.path, "", &left, NULL) == 0)
+		left_remove(left);
+	left_free(left);
+	(void)unlink(self->segment.path);
+}
+
 static void jsonl_close(struct sink *sink)
 {
 	struct jsonl *self = (struct jsonl *)sink;
@@ -176,7 +188,7 @@ static void jsonl_close(struct sink *sink)
 	 */
 	if (self->segment.fd >= 0 && self->segment.path && !self->segment.is_taken &&
 	    self->count == 0 && self->segment.merged.seq == self->segment.end.seq)
-		(void)unlink(self->segment.path);
+		jsonl_remove(self);
 	segment_close(&self->segment);
 	logfile_close(&self->log);
 	free(self->gathered.bytes);

@@ -2,11 +2,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -561,6 +564,44 @@ START_TEST(a_worker_may_write_until_the_end)
 }
 END_TEST
 
+/* The log fails, the worker ends, and its records are written later: no file is left. */
+START_TEST(a_ring_is_removed_when_its_records_are_written_later)
+{
+	struct rlimit limit = { 0, RLIM_INFINITY };
+	struct fixture_request let, denied;
+	struct stat info;
+
+	rings_open(RULES);
+	auto_free char *ring = ring_path();
+	auto_free char *segment = mem_printf("%s/", fixture.segments);
+	DIR *folder = opendir(fixture.segments);
+
+	for (struct dirent *entry; (entry = readdir(folder));) {
+		if (entry->d_name[0] != '.' && strncmp(entry->d_name, "ring.", 5) != 0)
+			mem_append(&segment, "%s", entry->d_name);
+	}
+	(void)closedir(folder);
+	ck_assert_int_eq(stat(segment, &info), 0);
+	limit.rlim_cur = (rlim_t)info.st_size + 100;
+	(void)signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	let_go(&let, FREE, FIXTURE_EXEC);
+	submit(&denied, "http://few.test:80", FIXTURE_EXEC);
+	fixture_settle();
+	fixture_expect(&denied, POLICY_DENY, POLICY_AUDIT_FAILED);
+	gateway_client_free(worker.client);
+	worker.client = NULL;
+	fixture_settle();
+	ck_assert_int_eq(access(ring, F_OK), 0);
+	limit.rlim_cur = RLIM_INFINITY;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	loop_advance(fixture.loop, 2000);
+	fixture_settle();
+	ck_assert_uint_eq(fixture_count_records("decision", "rule_allow"), FIRST + 1);
+	rings_close(); /* nothing is left in the folder */
+}
+END_TEST
+
 Suite *suite_rings(void)
 {
 	Suite *suite = suite_create("rings");
@@ -583,6 +624,7 @@ Suite *suite_rings(void)
 	tcase_add_test(tcase, a_worker_may_write_until_the_end);
 	tcase_add_test(tcase, the_end_of_an_exec_holds_at_once);
 	tcase_add_test(tcase, a_ring_is_emptied_also_when_the_gateway_decides);
+	tcase_add_test(tcase, a_ring_is_removed_when_its_records_are_written_later);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
