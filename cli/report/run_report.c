@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,8 +15,10 @@
 #include "cli/gate/run_upstream.h"
 #include "cli/report/run_denials.h"
 #include "cli/report/run_lock.h"
+#include "cli/report/run_mask.h"
 #include "cli/report/run_refused.h"
 #include "cli/report/run_summary.h"
+#include "cli/report/run_tell.h"
 #include "cli/view/run_made.h"
 #include "cli/view/run_programs.h"
 #include "exec/exec_probe.h"
@@ -30,27 +33,27 @@ struct totals {
 	uint64_t denied, unanswered, failed, bytes_up, bytes_down;
 };
 
-static void print_trip(const struct gateway_trip *trip, bool may_colour)
+static void print_trip(FILE *out, const struct gateway_trip *trip, bool may_colour)
 {
 	char where[POLICY_DESTINATION_TEXT_MAX], up[32], down[32];
 
 	policy_destination_text(&trip->dst, where);
 	text_bytes(up, sizeof(up), trip->bytes_up);
 	text_bytes(down, sizeof(down), trip->bytes_down);
-	(void)fprintf(stderr, "  %-40s", where);
+	(void)fprintf(out, "  %-40s", where);
 	if (trip->allowed > 0)
-		(void)fprintf(stderr, "  %" PRIu64 " allowed, %s up, %s down", trip->allowed, up,
+		(void)fprintf(out, "  %" PRIu64 " allowed, %s up, %s down", trip->allowed, up,
 			      down);
 	if (trip->denied > 0)
-		(void)fprintf(stderr, "  %s%" PRIu64 " denied (%s)%s", may_colour ? RED : "",
+		(void)fprintf(out, "  %s%" PRIu64 " denied (%s)%s", may_colour ? RED : "",
 			      trip->denied, policy_reason_code(trip->last_denial),
 			      may_colour ? PLAIN : "");
 	else if (trip->failed > 0)
-		(void)fprintf(stderr, "  %" PRIu64 " failed (%s)", trip->failed,
+		(void)fprintf(out, "  %" PRIu64 " failed (%s)", trip->failed,
 			      policy_reason_code(trip->last_denial));
 	if (trip->unanswered > 0)
-		(void)fprintf(stderr, "  %" PRIu64 " unanswered", trip->unanswered);
-	(void)fputc('\n', stderr);
+		(void)fprintf(out, "  %" PRIu64 " unanswered", trip->unanswered);
+	(void)fputc('\n', out);
 }
 
 /* Returned owned. */
@@ -59,14 +62,14 @@ static char *failed_text(uint64_t failed)
 	return failed > 0 ? mem_printf(", %" PRIu64 " failed", failed) : mem_strdup("");
 }
 
-static void print_programs(const struct run_programs *programs)
+static void print_programs(FILE *out, const struct run_programs *programs)
 {
 	const char *line;
 
 	for (size_t i = 0; (line = run_programs_refused(programs, i)) != NULL; i++)
-		(void)fprintf(stderr, "sallyport: refused: %s\n", line);
+		(void)fprintf(out, "sallyport: refused: %s\n", line);
 	if (run_programs_more(programs) > 0)
-		(void)fprintf(stderr,
+		(void)fprintf(out,
 			      "sallyport: refused: %zu more programs, which the audit log lists\n",
 			      run_programs_more(programs));
 }
@@ -82,7 +85,7 @@ static json_t *programs_json(const struct run_programs *programs)
 }
 
 /* Lists the limits that were reached: the command itself may only print that something failed. */
-static void print_limits(const struct run_summary *summary)
+static void print_limits(FILE *out, const struct run_summary *summary)
 {
 	for (size_t i = 0; i < POLICY_LIMITS; i++) {
 		const char *name = policy_limit_name((enum policy_limit)i);
@@ -90,7 +93,7 @@ static void print_limits(const struct run_summary *summary)
 		auto_free char *value = held ? mem_printf(" %" PRIu64, held) : mem_strdup("");
 
 		if ((summary->limits & BIT(i)) != 0)
-			(void)fprintf(stderr,
+			(void)fprintf(out,
 				      "sallyport: the command reached limit %s%s; change it with a "
 				      "line `limit %s N` in a policy\n",
 				      name, value, name);
@@ -109,19 +112,19 @@ static json_t *limits_json(const struct run_summary *summary)
 }
 
 /* Of names, the gate does not know the address. */
-static void print_upstreams(const struct run_summary *summary)
+static void print_upstreams(FILE *out, const struct run_summary *summary)
 {
 	auto_free char *proxies = run_upstream_text(summary->upstreams);
 
 	if (proxies)
-		(void)fprintf(stderr,
+		(void)fprintf(out,
 			      "sallyport: connections were made through the upstream proxy %s, "
 			      "which resolves names: rules about addresses were checked only for "
 			      "destinations that are addresses\n",
 			      proxies);
 }
 
-static void print_text(const struct run_summary *summary)
+static void print_text(FILE *out, const struct run_summary *summary)
 {
 	const struct gateway_trip *trips = summary->trips;
 	size_t count = summary->trip_count;
@@ -136,7 +139,7 @@ static void print_text(const struct run_summary *summary)
 	char up[32], down[32];
 
 	if (summary->denied + summary->unanswered > 0)
-		(void)fprintf(stderr,
+		(void)fprintf(out,
 			      "sallyport: run %s: requests for commands, patches and permissions: "
 			      "%" PRIu64 " denied, %" PRIu64 " unanswered\n",
 			      summary->run, summary->denied, summary->unanswered);
@@ -154,19 +157,19 @@ static void print_text(const struct run_summary *summary)
 
 	text_bytes(up, sizeof(up), sum.bytes_up);
 	text_bytes(down, sizeof(down), sum.bytes_down);
-	(void)fprintf(stderr,
+	(void)fprintf(out,
 		      "sallyport: run %s: %zu destination%s, %s up, %s down, %" PRIu64
 		      " denied, %" PRIu64 " unanswered%s\n",
 		      summary->run, count, count == 1 ? "" : "s", up, down, sum.denied,
 		      sum.unanswered, failed);
 	for (size_t i = 0; i < count; i++)
-		print_trip(&trips[i], cli_may_colour(stderr));
+		print_trip(out, &trips[i], cli_may_colour(stderr));
 	if (others->allowed + others->denied + others->unanswered + others->failed > 0)
-		(void)fprintf(stderr,
+		(void)fprintf(out,
 			      "  other destinations, not listed: %" PRIu64 " allowed, %" PRIu64
 			      " denied, %" PRIu64 " unanswered%s\n",
 			      others->allowed, others->denied, others->unanswered, others_failed);
-	print_upstreams(summary);
+	print_upstreams(out, summary);
 }
 
 static void add_visible(json_t *object, const char *key, const char *text)
@@ -286,39 +289,60 @@ static json_t *summary_json(const struct run_summary *summary)
 	return object;
 }
 
-int run_report_json(const struct run_summary *summary, int fd)
+/* Returned owned; NULL: there is no memory. */
+static char *summary_line(const struct run_summary *summary)
 {
 	json_t *object = summary_json(summary);
-	auto_free char *line = NULL;
-	int r;
+	char *line = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 
-	if (object)
-		line = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(object);
-	if (!line)
-		return -ENOMEM;
-	r = fd_write_all(fd, line, strlen(line));
+	return line;
+}
+
+int run_report_json(const struct run_summary *summary, int fd)
+{
+	auto_free char *line = summary_line(summary);
+	int r = line ? fd_write_all(fd, line, strlen(line)) : -ENOMEM;
+
 	return r < 0 ? r : fd_write_all(fd, "\n", 1);
+}
+
+/* For a person, or a program that reads stderr. Returned owned. */
+static char *report_text(const struct run_summary *summary, enum run_report form)
+{
+	bool has_text =
+		form == RUN_REPORT_TEXT || (form == RUN_REPORT_AUTO && isatty(STDERR_FILENO));
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		abort(); /* out of memory, as in base/mem */
+	if (form == RUN_REPORT_JSON) {
+		auto_free char *line = summary_line(summary);
+
+		(void)fprintf(out, "%s\n", line ? line : "");
+	} else {
+		if (has_text)
+			print_text(out, summary);
+		print_programs(out, summary->programs); /* printed nowhere else */
+		run_made_print(out, summary->made);
+		if (form != RUN_REPORT_NONE)
+			print_limits(out, summary);
+	}
+	(void)fclose(out);
+	return text;
 }
 
 void run_report_print(const struct run_summary *summary, enum run_report form)
 {
-	bool has_text =
-		form == RUN_REPORT_TEXT || (form == RUN_REPORT_AUTO && isatty(STDERR_FILENO));
+	auto_free char *text = report_text(summary, form);
+	auto_free char *masked = run_tell_is_ci() ? run_mask(text) : NULL;
 
-	if (form == RUN_REPORT_JSON) {
-		(void)run_report_json(summary, STDERR_FILENO); /* stderr is closed: no reader */
-		return;
-	}
-	if (has_text)
-		print_text(summary);
-	print_programs(summary->programs); /* printed nowhere else */
-	run_made_print(summary->made);
+	(void)fputs(masked ? masked : text, stderr); /* it is closed: no reader */
 	/* What to do comes last: it is what a person sees. */
-	if (form == RUN_REPORT_NONE) {
+	if (form == RUN_REPORT_NONE)
 		run_denials_print_status(summary);
-		return;
-	}
-	print_limits(summary);
-	run_denials_print(summary);
+	else if (form != RUN_REPORT_JSON)
+		run_denials_print(summary);
 }

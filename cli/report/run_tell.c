@@ -23,6 +23,11 @@ static enum run_tell_ci find_ci(void)
 	return gitlab && strcmp(gitlab, "true") == 0 ? RUN_TELL_GITLAB : RUN_TELL_PLAIN;
 }
 
+bool run_tell_is_ci(void)
+{
+	return find_ci() != RUN_TELL_PLAIN;
+}
+
 /* GitLab folds what is between these lines, and finds it by this name. */
 static void print_section(const char *what, const char *run, const char *title)
 {

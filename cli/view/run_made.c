@@ -95,26 +95,26 @@ void run_made_explain(struct run_made *made, const struct exec_process *process,
 		shown);
 }
 
-void run_made_print(const struct run_made *made)
+void run_made_print(FILE *out, const struct run_made *made)
 {
 	for (char *const *line = made->lines; line && *line; line++)
-		(void)fprintf(stderr, "sallyport: the command made %s\n", *line);
+		(void)fprintf(out, "sallyport: the command made %s\n", *line);
 	if (made->count > RUN_MADE_MAX)
-		(void)fprintf(stderr,
+		(void)fprintf(out,
 			      "sallyport: and %zu more; the audit log lists only the first %d\n",
 			      made->count - LINES_MAX, RUN_MADE_MAX);
 	else if (made->count > LINES_MAX)
-		(void)fprintf(stderr, "sallyport: and %zu more, which the audit log lists\n",
+		(void)fprintf(out, "sallyport: and %zu more, which the audit log lists\n",
 			      made->count - LINES_MAX);
 	if (made->count > 0)
 		(void)fprintf(
-			stderr,
+			out,
 			"sallyport: this can run code outside of the sandbox; read or remove it "
 			"before you use its folder, or allow it with `unprotect` in a policy\n");
 	if (made->hint)
-		(void)fprintf(stderr, "sallyport: %s\n", made->hint);
+		(void)fprintf(out, "sallyport: %s\n", made->hint);
 	if (made->failure)
-		(void)fprintf(stderr,
+		(void)fprintf(out,
 			      "sallyport: cannot tell whether the command made files that run code "
 			      "later: %s\n",
 			      made->failure);

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "exec/exec_process.h"
 
@@ -26,6 +27,6 @@ void run_made_find(struct run_made *made, const struct exec_process *process,
  * configuration, which it could not write. */
 void run_made_explain(struct run_made *made, const struct exec_process *process,
 		      const struct exec_process_result *result, const char *const *argv);
-void run_made_print(const struct run_made *made); /* on stderr */
+void run_made_print(FILE *out, const struct run_made *made);
 json_t *run_made_json(const struct run_made *made);
 void run_made_done(struct run_made *made);

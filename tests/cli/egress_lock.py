@@ -139,6 +139,10 @@ def services_see_no_credential(stage):
         said = [done.stderr, summary.read_text(), (stage.here / "junit.xml").read_text()]
         assert "x-***-y.test" in said[0] and "x-***-y.test" in said[2] and r"x\-\*\*\*\-y\.test" in said[1], said
         assert not [text for text in said if token.lower() in text.lower()], said
+        for form in ("text", "json"):
+            done = stage.check(script, options=["--report", form], more={**service, **secret})
+            assert "x-***-y.test" in done.stderr and token.lower() not in done.stderr.lower(), done.stderr
+    assert f"x-{token.lower()}-y.test" in stage.check(script, options=["--report", "text"], more=secret).stderr
 
 
 def a_file_for_services(stage):
