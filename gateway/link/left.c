@@ -39,7 +39,7 @@ static int left_add(struct left *left, const char *path, struct err *why)
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : err_errno(why, -r, "cannot open %s", path);
-	left->rings = mem_grow(left->rings, left->count + 1, sizeof(*left->rings));
+	left->rings = mem_grow(left->rings, left->count + 1, sizeof(struct ring *));
 	left->rings[left->count++] = ring;
 	return 0;
 }

@@ -205,7 +205,7 @@ void settings_read_upstream(struct line *line)
 	const struct words *words = &line->words;
 	const struct word *word = &words->list[1];
 	char login[POLICY_LINE_MAX] = "", authorities[POLICY_LINE_MAX] = "";
-	struct policy_upstream upstream;
+	struct policy_upstream upstream = { 0 };
 
 	if (words->count == 2 && words_is(word, "none")) {
 		settings_add(line, SETTING_UPSTREAM, NULL, 0);
