@@ -155,7 +155,7 @@ static int merge_locked(struct logfile *log, struct segment *segment, struct lef
 	const char *run = left ? left_run(left) : NULL;
 	struct segment_read read = { 0 };
 	struct merge merge = { .next = log->chain };
-	bool has_ended, is_told = false;
+	bool has_ended = false, is_told = false;
 	int r = segment->is_unsure ? merge_recover(log, segment, run, &is_told, why) : 0;
 
 	if (r == 0)
