@@ -22,8 +22,8 @@
 /* The positions only rise; a byte is at its position modulo RING_BYTES. */
 struct ring_head {
 	uint64_t magic;
-	_Atomic uint64_t generation, kept; /* written by the gateway */
-	_Atomic uint64_t written;          /* written by the worker, after the bytes */
+	_Atomic uint64_t number, kept; /* written by the gateway */
+	_Atomic uint64_t written;      /* written by the worker, after the bytes */
 };
 
 /* Before each frame's bytes. */
@@ -36,7 +36,7 @@ struct ring_entry {
 struct ring {
 	int fd;
 	char *path;
-	uint64_t generation, read, kept;
+	uint64_t number, read, kept;
 	uint8_t chunk[RING_CHUNK];
 };
 
@@ -78,9 +78,9 @@ static bool ring_is_coherent(int fd)
 		return false;
 	head->magic = RING_MAGIC;
 	bool is_same = ring_pread(fd, &there, sizeof(there), 0) == 0 && there == RING_MAGIC &&
-		       ring_put(fd, offsetof(struct ring_head, generation), RING_MAGIC) == 0 &&
-		       atomic_load(&head->generation) == RING_MAGIC &&
-		       ring_put(fd, offsetof(struct ring_head, generation), 0) == 0;
+		       ring_put(fd, offsetof(struct ring_head, number), RING_MAGIC) == 0 &&
+		       atomic_load(&head->number) == RING_MAGIC &&
+		       ring_put(fd, offsetof(struct ring_head, number), 0) == 0;
 
 	(void)munmap(head, RING_HEAD_BYTES);
 	return is_same;
@@ -128,15 +128,15 @@ void ring_free(struct ring *ring, bool is_over)
 }
 
 /* Of this store and the loads that follow in ring_read(), and of the worker's two, at least one
- * sees the other's: the worker writes before it looks at the generation. */
-int ring_set(struct ring *ring, uint64_t generation)
+ * sees the other's: the worker writes before it looks at the number. */
+int ring_set(struct ring *ring, uint64_t number)
 {
-	if (ring->generation == generation)
+	if (ring->number == number)
 		return 0;
-	int r = ring_put(ring->fd, offsetof(struct ring_head, generation), generation);
+	int r = ring_put(ring->fd, offsetof(struct ring_head, number), number);
 
 	if (r == 0)
-		ring->generation = generation;
+		ring->number = number;
 	atomic_thread_fence(memory_order_seq_cst);
 	return r;
 }
@@ -305,7 +305,7 @@ bool ring_write(struct ring_writer *writer, const struct frame *frame, int64_t w
 uint64_t ring_allowed(const struct ring_writer *writer)
 {
 	atomic_thread_fence(memory_order_seq_cst);
-	return atomic_load_explicit(&writer->head->generation, memory_order_acquire);
+	return atomic_load_explicit(&writer->head->number, memory_order_acquire);
 }
 
 bool ring_is_half_full(const struct ring_writer *writer)

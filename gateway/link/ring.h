@@ -25,7 +25,7 @@ void ring_free(struct ring *ring, bool is_over);
  * lowered, what the worker has let go before can be read. -EIO: the file cannot be written, and has
  * the old one.
  */
-int ring_set(struct ring *ring, uint64_t generation);
+int ring_set(struct ring *ring, uint64_t number);
 /* Calls @each with the next frames, until it returns another value than 0. 0, its value, or
  * -EBADMSG: the worker has written something else. */
 typedef int (*ring_frame_fn)(struct frame *frame, int64_t wall_us, void *arg);
@@ -44,7 +44,7 @@ struct ring_writer *ring_writer_new(int fd);
 void ring_writer_free(struct ring_writer *writer);
 /* False: it has no room, or the frame is too long. @wall_us: since 1970. */
 bool ring_write(struct ring_writer *writer, const struct frame *frame, int64_t wall_us);
-/* The generation that the gateway allows now. What was written before the call is seen by a gateway
+/* The number that the gateway allows now. What was written before the call is seen by a gateway
  * that changes it afterwards. */
 uint64_t ring_allowed(const struct ring_writer *writer);
 bool ring_is_half_full(const struct ring_writer *writer);

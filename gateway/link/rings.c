@@ -12,7 +12,7 @@
 #define RINGS_FROM 32 /* requests of a worker: a short run needs no file */
 
 /* 0: the gateway decides everything. */
-static uint64_t rings_generation(const struct gateway *gw)
+static uint64_t rings_number(const struct gateway *gw)
 {
 	return gw->may_let_go && !journal_has_failed(gw->journal) ? gw->ring_number : 0;
 }
@@ -33,7 +33,7 @@ void rings_asked(struct worker *worker, uint64_t id)
 	struct frame frame;
 	int fd;
 
-	if (worker->has_tried_ring || id < RINGS_FROM || rings_generation(gw) == 0)
+	if (worker->has_tried_ring || id < RINGS_FROM || rings_number(gw) == 0)
 		return;
 	auto_free char *name = mem_printf("ring.%s.%d.%llu", gw->config.run, (int)getpid(),
 					  (unsigned long long)++worker->gw->last_ring);
@@ -111,9 +111,9 @@ void rings_turn(struct gateway *gw)
 			continue;
 		if (journal_commit(gw->journal) == 0)
 			ring_keep(worker->ring);
-		uint64_t generation = rings_generation(gw); /* the log may have failed just now */
+		uint64_t number = rings_number(gw); /* the log may have failed just now */
 
-		rings_tell(worker, generation);
-		(void)ring_set(worker->ring, generation); /* otherwise the next turn does it */
+		rings_tell(worker, number);
+		(void)ring_set(worker->ring, number); /* otherwise the next turn does it */
 	}
 }
