@@ -45,12 +45,17 @@ static void remote_send(struct remote *remote, const struct frame *frame)
 	(void)frame_link_send(remote->link, frame, NULL, 0); /* a dead link reports itself */
 }
 
-static void remote_tell(void *arg)
+static void remote_send_number(struct remote *remote, enum link_type type, uint64_t number)
 {
 	struct frame frame;
 
-	link_codec_put_number(&frame, LINK_RING, 0);
-	remote_send(arg, &frame);
+	link_codec_put_number(&frame, type, number);
+	remote_send(remote, &frame);
+}
+
+static void remote_tell(void *arg)
+{
+	remote_send_number(arg, LINK_RING, 0);
 }
 
 /* False: it must be sent. */
@@ -127,14 +132,6 @@ static bool remote_may(const struct remote *remote)
 {
 	return remote->ring && remote->policy && remote->ring_number != 0 &&
 	       ring_allowed(remote->ring) == remote->ring_number;
-}
-
-static void remote_send_number(struct remote *remote, enum link_type type, uint64_t number)
-{
-	struct frame frame;
-
-	link_codec_put_number(&frame, type, number);
-	remote_send(remote, &frame);
 }
 
 /* NULL: the gateway must be asked. The request is in the ring before anything follows from the
@@ -335,8 +332,7 @@ static bool handle_finish(struct remote *remote, struct frame *frame)
 
 	if (link_codec_get_number(frame, &number) < 0)
 		return false;
-	link_codec_put_number(frame, LINK_FINISH, number);
-	remote_send(remote, frame);
+	remote_send_number(remote, LINK_FINISH, number);
 	return true;
 }
 
@@ -438,10 +434,7 @@ static bool handle_drain(struct remote *remote, struct frame *frame)
 
 void gateway_client_drained(struct gateway_client *client)
 {
-	struct frame frame;
-
-	link_codec_put_number(&frame, LINK_FINISH, 0);
-	remote_send((struct remote *)client, &frame);
+	remote_send_number((struct remote *)client, LINK_FINISH, 0);
 }
 
 /* False: malformed. Takes @fds. A callback may free the client, so it is the last call. */
