@@ -44,10 +44,26 @@ static _Noreturn void become(const char *name, helper_fn run, void *arg, int soc
 	_exit(run(SOCKET, arg));
 }
 
+/* As fork(). Signals stay blocked until the child has set its own handlers: none of ours may run
+ * there. */
+static pid_t fork_blocked(void)
+{
+	sigset_t all, before;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	pid_t pid = fork();
+	int error = errno;
+
+	if (pid != 0)
+		(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return pid;
+}
+
 int helper_start(const char *name, helper_fn run, void *arg, struct helper *ret, struct err *why)
 {
 	pid_t parent = getpid();
-	sigset_t all, before;
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -57,19 +73,12 @@ int helper_start(const char *name, helper_fn run, void *arg, struct helper *ret,
 
 	if (fd_set_nonblocking(ours, true) < 0)
 		return err_errno(why, errno, "cannot make a socket pair");
-	/* Signals stay blocked until the child has set its own handlers: none of ours may run
-	 * there. */
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, &before);
-	pid_t pid = fork();
+	pid_t pid = fork_blocked();
 
 	if (pid == 0)
 		become(name, run, arg, theirs, parent);
-	int error = errno;
-
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
-		return err_errno(why, error, "cannot start a helper process");
+		return err_errno(why, errno, "cannot start a helper process");
 	*ret = (struct helper){ pid, fd_take(&ours) };
 	return 0;
 }
@@ -86,11 +95,7 @@ void helper_end(struct loop *loop, struct helper *helper)
 
 pid_t helper_start_alone(const char *name, unsigned int limit_s, helper_fn run, void *arg)
 {
-	sigset_t all, before;
-
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, &before);
-	pid_t pid = fork();
+	pid_t pid = fork_blocked();
 
 	if (pid == 0) {
 		if (setsid() < 0)
@@ -99,8 +104,5 @@ pid_t helper_start_alone(const char *name, unsigned int limit_s, helper_fn run, 
 		(void)alarm(limit_s); /* its signal ends this process */
 		_exit(run(-1, arg));
 	}
-	int error = errno;
-
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
-	return pid < 0 ? -error : pid;
+	return pid < 0 ? -errno : pid;
 }
