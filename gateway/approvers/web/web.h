@@ -39,9 +39,8 @@ struct web_shown {
 	bool is_stale;
 };
 
-/* A stream has at most one
- * rendering of each topic queued: while it does not read, nothing more is written, and after
- * SERVED_DRAIN_MS it is closed. */
+/* A stream has at most one rendering of each topic queued: while it does not read, nothing more is
+ * written, and after SERVED_DRAIN_MS it is closed. */
 struct web_client {
 	struct served served;
 	struct approver *server;
