@@ -14,8 +14,8 @@ static inline void fd_close_local(int *fd)
 {
 	fd_close(*fd);
 }
-void fd_close_all(const int *fds, size_t count);
 #define auto_close __attribute__((cleanup(fd_close_local)))
+void fd_close_all(const int *fds, size_t count); /* each of them */
 
 /* Transfers ownership from a local: the local is -1 afterwards. */
 static inline int fd_take(int *fd)

@@ -118,8 +118,7 @@ int frame_link_receive_on(int socket, struct frame *ret, int *ret_fds, size_t *r
 		return (int)n;
 	if (frame_from_wire(ret, &wire, n))
 		return 0;
-	for (size_t i = 0; i < *ret_count; i++)
-		fd_close(ret_fds[i]);
+	fd_close_all(ret_fds, *ret_count);
 	return n == 0 ? -EPIPE : -EBADMSG;
 }
 
@@ -331,8 +330,7 @@ int frame_link_send(struct frame_link *link, const struct frame *frame, const in
 		frame_link_enqueue(link, &wire, len, fds, count);
 		return 0;
 	}
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
+	fd_close_all(fds, count);
 	if (r < 0)
 		frame_link_fail(link);
 	return r;

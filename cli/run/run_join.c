@@ -157,8 +157,7 @@ static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
 	else
 		is_good = frame->type == SESSION_OVER && join->is_ending &&
 			  handle_over(join, frame, fds, count);
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
+	fd_close_all(fds, count);
 	if (!is_good)
 		on_closed(join);
 }

@@ -429,8 +429,7 @@ static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
 	struct session_guest *guest = arg;
 	int r = handle_frame(guest, frame, fds, count);
 
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
+	fd_close_all(fds, count);
 	if (r == 0)
 		return;
 	if (r != -EPROTO)

@@ -202,8 +202,7 @@ static int greet(int fd, struct err *why)
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
+	fd_close_all(fds, count);
 	return session_wire_check_hello(&frame, why);
 }
 

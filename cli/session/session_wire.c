@@ -382,8 +382,7 @@ int session_wire_expect(int socket, enum session_frame type, struct frame *ret, 
 		return err_set(why, -EPIPE, "the session closed the connection");
 	if (ret->type == type)
 		return 0;
-	for (size_t i = 0; i < *ret_count; i++)
-		fd_close(ret_fds[i]);
+	fd_close_all(ret_fds, *ret_count);
 	*ret_count = 0;
 	if (ret->type == SESSION_REFUSED)
 		return read_refusal(ret, why);

@@ -282,18 +282,12 @@ void exec_consumed(struct exec *exec, size_t bytes)
 
 /* Events of the exec. */
 
-static void drop_egress(const int *fds, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
-}
-
 static int on_egress(int *fds, size_t count, void *arg)
 {
 	struct exec *exec = arg;
 
 	if (exec->is_freed || exec->is_stopping) {
-		drop_egress(fds, count);
+		fd_close_all(fds, count);
 		return -ECANCELED;
 	}
 	exec->depth++;

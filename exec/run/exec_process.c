@@ -149,8 +149,7 @@ static void maybe_go(struct exec_process *process)
 /* A message of init does not belong here: its descriptors are closed, and the sandbox ends. */
 static void fail_protocol(struct exec_process *process, const int *fds, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
+	fd_close_all(fds, count);
 	fail(process, "the sandbox's first process sent a malformed message");
 }
 
@@ -348,8 +347,7 @@ static void on_message(struct exec_process *process, struct wire_message *messag
 		on_listener(process, fds, count);
 		return;
 	}
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
+	fd_close_all(fds, count);
 	switch (message->type) {
 	case WIRE_PROBED:
 		on_probed(process, &message->probe);
@@ -406,8 +404,7 @@ static bool read_messages(struct exec_process *process)
 			     "no descriptors were left for the gate's listeners; raise the "
 			     "limit (ulimit -n)");
 		if (n != (ssize_t)sizeof(message)) {
-			for (size_t i = 0; i < count; i++)
-				fd_close(fds[i]);
+			fd_close_all(fds, count);
 			return false;
 		}
 		on_message(process, &message, fds, count);

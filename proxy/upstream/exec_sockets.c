@@ -168,8 +168,7 @@ static void on_answer(struct exec_sockets *inner, const int *fds, size_t count)
 static void on_renewal(struct exec_sockets *inner, uint8_t reply, const int *fds, size_t count)
 {
 	if (reply != inner->renewal) {
-		for (size_t i = 0; i < count; i++)
-			fd_close(fds[i]);
+		fd_close_all(fds, count);
 		return;
 	}
 	inner->renewal = 0;
