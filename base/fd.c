@@ -1,6 +1,7 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <event2/buffer.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
@@ -203,4 +204,22 @@ int fd_recv_many(int socket, struct fd_message *messages, size_t max)
 		messages[i].len = fd_received(&headers[i].msg_hdr, (ssize_t)headers[i].msg_len,
 					      messages[i].fds, &messages[i].fd_count);
 	return n < 0 ? -errno : n;
+}
+
+int fd_send_queued(int fd, struct evbuffer *out)
+{
+	while (evbuffer_get_length(out) > 0) {
+		struct evbuffer_iovec chunk;
+
+		if (evbuffer_peek(out, -1, NULL, &chunk, 1) < 1)
+			return -EIO;
+		ssize_t sent = send(fd, chunk.iov_base, chunk.iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			return errno == EAGAIN ? -EAGAIN : -EIO;
+		evbuffer_drain(out, (size_t)sent);
+	}
+	return 0;
 }

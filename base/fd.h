@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 struct err;
+struct evbuffer;
 
 /* Closes unless negative; keeps errno. */
 void fd_close(int fd);
@@ -39,6 +40,10 @@ int fd_read_all(int fd, size_t max_bytes, char **ret_text, size_t *ret_len, stru
 
 /* Writes all of it or returns -errno; repeats on EINTR. For files and blocking descriptors. */
 int fd_write_all(int fd, const void *bytes, size_t len);
+
+/* Sends what the socket accepts now. 0: everything was sent; -EAGAIN: the rest has to wait; -EIO:
+ * the connection is closed. */
+int fd_send_queued(int socket, struct evbuffer *out);
 
 /* Shuts a connected socket down in both directions, also for other processes that hold it. */
 void fd_hang_up(int socket);

@@ -1,9 +1,6 @@
 #include "gateway/approvers/wire.h"
 
-#include <errno.h>
-#include <event2/buffer.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -121,22 +118,4 @@ unsigned int wire_choices_read(const json_t *choices)
 		}
 	}
 	return bits;
-}
-
-int wire_send(int fd, struct evbuffer *out)
-{
-	while (evbuffer_get_length(out) > 0) {
-		struct evbuffer_iovec chunk;
-
-		if (evbuffer_peek(out, -1, NULL, &chunk, 1) < 1)
-			return -EIO;
-		ssize_t sent = send(fd, chunk.iov_base, chunk.iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent < 0)
-			return errno == EAGAIN ? -EAGAIN : -EIO;
-		evbuffer_drain(out, (size_t)sent);
-	}
-	return 0;
 }

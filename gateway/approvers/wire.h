@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 struct approver_agent_question;
-struct evbuffer;
 
 /* The first @max_bytes of @text (NULL is ""), returned owned, or NULL out of memory. Bytes that are
  * not UTF-8 are written as \xNN. */
@@ -20,6 +19,3 @@ unsigned int wire_risks_read(const json_t *risks);
 json_t *wire_agent(const struct approver_agent_question *question);
 /* The inverse of its choices, as enum gateway_agent_choice. An unknown name is no choice. */
 unsigned int wire_choices_read(const json_t *choices);
-/* Sends what the socket accepts now. 0: everything was sent; -EAGAIN: the rest has to wait; -EIO:
- * the connection is closed. */
-int wire_send(int fd, struct evbuffer *out);

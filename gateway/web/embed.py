@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the files of the page as a C table, for gateway/approvers/web/web_files.c. index.html is the page itself.
+"""Prints the files of a page as a C table, struct page_file of base/page/page.h. index.html is the page itself.
 
 usage: embed.py FILE…"""
 import pathlib
@@ -16,12 +16,12 @@ def rows(data):
 
 def main():
     files = sorted(map(pathlib.Path, sys.argv[1:]), key=lambda path: path.name)
-    print("/* Made from gateway/web/ while building. */\n#include <stddef.h>")
+    print("/* Made from the files of the page while building. */\n#include \"base/page/page.h\"")
     for number, path in enumerate(files):
         print(f"static const unsigned char web_file_{number}[] = {{")
         print("\n".join(rows(path.read_bytes())))
         print("};")
-    print("static const struct {\n\tconst char *path, *type;\n\tconst unsigned char *bytes;\n\tsize_t len;\n} web_files_list[] = {")
+    print("static const struct page_file page_files[] = {")
     for number, path in enumerate(files):
         address = "/" if path.name == "index.html" else f"/{path.name}"
         print(f'\t{{ "{address}", "{TYPES[path.suffix]}", web_file_{number}, sizeof(web_file_{number}) }},')

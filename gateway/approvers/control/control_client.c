@@ -39,7 +39,7 @@ static void client_flush(struct control_client *client)
 {
 	if (client->is_closed)
 		return;
-	int r = wire_send(client->fd, client->out);
+	int r = fd_send_queued(client->fd, client->out);
 
 	if (r == -EAGAIN) {
 		event_add(client->write_event, NULL);

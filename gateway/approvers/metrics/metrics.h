@@ -8,7 +8,7 @@
 #include "base/loop.h"
 #include "base/net/listener.h"
 #include "gateway/approvers/metrics/metrics_counts.h"
-#include "gateway/approvers/served.h"
+#include "base/page/served.h"
 
 #define METRICS_CLIENTS_MAX    8
 #define METRICS_HEAD_MAX_BYTES 4096

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/approvers/metrics/metrics.h"
-#include "gateway/approvers/served.h"
+#include "base/page/served.h"
 
 #define METRICS_PATH "/metrics"
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"

@@ -72,7 +72,7 @@ static void link_close_now(void *arg)
 /* Deferred, because it frees objects that the caller still uses. */
 static void link_flush(struct far_link *link)
 {
-	int r = wire_send(link->fd, link->out);
+	int r = fd_send_queued(link->fd, link->out);
 
 	if (r == -EAGAIN)
 		event_add(link->write_event, NULL);

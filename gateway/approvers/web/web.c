@@ -1,26 +1,21 @@
 #include "gateway/approvers/web/web.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/err.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/approvers/table.h"
 #include "gateway/gateway_tools.h"
-
-#define WEB_BACKLOG 32
 
 static void web_flush(void *arg)
 {
 	struct approver *self = arg;
 
 	web_state_render(self);
-	for (size_t i = 0; i < self->clients.count; i++)
-		web_client_update((struct web_client *)self->clients.list[i]);
+	for (size_t i = 0; i < self->page.clients.count; i++)
+		web_client_update((struct web_client *)self->page.clients.list[i]);
 }
 
 static void web_flush_soon(struct approver *self)
@@ -45,8 +40,8 @@ static void web_tick(void *arg)
 	web_stale(self, WEB_LIVE);
 	web_stale(self, WEB_TOTALS);
 	for (size_t i = 0;
-	     ++self->ticks % (WEB_PING_MS / WEB_TICK_MS) == 0 && i < self->clients.count; i++)
-		web_client_ping((struct web_client *)self->clients.list[i]);
+	     ++self->ticks % (WEB_PING_MS / WEB_TICK_MS) == 0 && i < self->page.clients.count; i++)
+		web_client_ping((struct web_client *)self->page.clients.list[i]);
 	loop_timer_start(self->loop, &self->tick, WEB_TICK_MS, web_tick, self);
 }
 
@@ -80,39 +75,6 @@ void web_left(struct approver *self)
 	loop_timer_start(self->loop, &self->grace, WEB_GRACE_MS, web_grace_over, self);
 }
 
-static void web_admit(int fd, uint16_t peer_port, void *arg)
-{
-	struct approver *self = arg;
-
-	if (self->clients.count == SERVED_MAX || !web_peer_is_ours(fd))
-		fd_close(fd);
-	else
-		web_client_new(self, fd);
-}
-
-static int web_listen(struct approver *self, uint16_t port, struct err *why)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_port = htons(port),
-				       .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	socklen_t len = sizeof(address);
-	int on = 1;
-
-	auto_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return err_errno(why, errno, "cannot make a socket for the page");
-	/* A fixed port can be used again at once; no other process can be listening on it. */
-	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    listen(fd, WEB_BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&address, &len) < 0)
-		return err_errno(why, errno, "cannot serve the page on port %u of 127.0.0.1", port);
-	self->port = ntohs(address.sin_port);
-	int r = listener_open(&self->listener, self->loop, fd_take(&fd), web_admit, self);
-
-	return r < 0 ? err_errno(why, -r, "cannot watch the socket of the page") : 0;
-}
-
 /* The run ends: the page keeps showing the last state. */
 static void web_bid_farewell(struct approver *self)
 {
@@ -121,8 +83,8 @@ static void web_bid_farewell(struct approver *self)
 	for (size_t i = 0; i < WEB_TOPICS; i++)
 		self->shown[i].is_stale = i == WEB_TOTALS;
 	web_state_render(self);
-	for (size_t i = 0; i < self->clients.count; i++)
-		web_client_farewell((struct web_client *)self->clients.list[i]);
+	for (size_t i = 0; i < self->page.clients.count; i++)
+		web_client_farewell((struct web_client *)self->page.clients.list[i]);
 }
 
 static void web_close(struct approver *self)
@@ -130,13 +92,12 @@ static void web_close(struct approver *self)
 	if (!self)
 		return;
 	web_bid_farewell(self);
-	served_all_done(&self->clients);
+	page_close(&self->page);
 	for (size_t i = 0; i < WEB_TOPICS; i++)
 		free(self->shown[i].text);
 	loop_timer_stop(&self->flush);
 	loop_timer_stop(&self->tick);
 	loop_timer_stop(&self->grace);
-	listener_close(&self->listener);
 	web_seen_done(&self->seen);
 	free(self->run);
 	free(self->session);
@@ -146,6 +107,33 @@ static void web_close(struct approver *self)
 static void web_close_local(struct approver **self)
 {
 	web_close(*self);
+}
+
+static const struct page_step web_steps[] = {
+	{ "/api/text", web_answer_text },        { "/api/answer", web_answer_give },
+	{ "/api/revoke", web_ledger_revoke },    { "/api/undo", web_ledger_undo },
+	{ "/api/cut", web_ledger_cut },          { "/api/propose", web_ledger_propose },
+	{ "/api/touch", web_answer_touch },      { "/api/once/look", web_once_look },
+	{ "/api/once/answer", web_once_answer },
+};
+static const char *const web_link_paths[] = { "/once.html",     "/once.js",         "/dom.js",
+					      "/shown.js",      "/refused.js",      "/app.css",
+					      "/api/once/look", "/api/once/answer", NULL };
+
+static int web_serve(struct approver *self, const struct gateway_web *settings, struct err *why)
+{
+	self->config = (struct page_config){ .admit = web_client_new,
+					     .stream = web_client_stream,
+					     .steps = web_steps,
+					     .step_count = ARRAY_SIZE(web_steps),
+					     .link_paths = web_link_paths };
+	self->config.files = web_files(&self->config.file_count);
+	if (page_draw(self->link_key) < 0)
+		return err_set(why, -EIO, "no random numbers for the page");
+	if (settings->answer_origin)
+		(void)snprintf(self->page.link_origin, sizeof(self->page.link_origin), "%s",
+			       settings->answer_origin);
+	return page_open(&self->page, self->loop, &self->config, settings->port, self, why);
 }
 
 static struct approver *web_open(struct gateway *gw, struct loop *loop,
@@ -164,21 +152,15 @@ static struct approver *web_open(struct gateway *gw, struct loop *loop,
 		return NULL;
 	}
 	self->gw = gw;
-	self->loop = self->clients.loop = loop;
+	self->loop = loop;
 	self->run = mem_strdup(config->run ? config->run : "");
 	self->session = mem_strdup(config->session ? config->session : "");
 	self->may_always = config->answers_path != NULL;
 	web_seen_init(&self->seen);
-	if (web_guard_draw(self, config->web->answer_origin, why) < 0 ||
-	    web_listen(self, config->web->port, why) < 0)
+	if (web_serve(self, config->web, why) < 0)
 		return NULL;
-	/* The port is part of the cookie's name, because a browser sends cookies to every port of a
-	 * host. */
-	(void)snprintf(self->cookie_name, sizeof(self->cookie_name), "sallyport-%u", self->port);
-	config->web->port = self->port;
-	(void)snprintf(self->url, sizeof(self->url), "http://127.0.0.1:%u/#%s", self->port,
-		       self->capability);
-	config->web->url = self->url;
+	config->web->port = self->page.port;
+	config->web->url = self->page.url;
 	config->web->link_key = self->link_key;
 	return take(self);
 }

@@ -8,10 +8,8 @@
 #include <stdint.h>
 
 #include "base/loop.h"
-#include "base/net/listener.h"
+#include "base/page/page.h"
 #include "gateway/approvers/remote/answer_link.h"
-#include "gateway/approvers/served.h"
-#include "gateway/approvers/web/web_head.h"
 #include "gateway/approvers/web/web_seen.h"
 #include "gateway/gateway_tools.h"
 
@@ -24,9 +22,6 @@
 #define WEB_PING_MS         15000
 #define WEB_SHOWN_MAX       100 /* questions, grants, connections, destinations in one update */
 #define WEB_QUEUE_MAX_BYTES (8U << 20)
-#define WEB_SECRET_BYTES    32
-#define WEB_SECRET_MAX      (2 * WEB_SECRET_BYTES + 1)
-#define WEB_COOKIE_MAX      32
 #define WEB_USED_MAX        64 /* answer links that were used and have not expired */
 #define WEB_PROPOSALS_MAX   16 /* questions that the page itself has asked */
 
@@ -42,54 +37,35 @@ struct web_shown {
 /* A stream has at most one rendering of each topic queued: while it does not read, nothing more is
  * written, and after SERVED_DRAIN_MS it is closed. */
 struct web_client {
-	struct served served;
-	struct approver *server;
-	char in[WEB_HEAD_MAX_BYTES + WEB_BODY_MAX_BYTES];
+	struct page_client page;
 	struct gateway_kept kept;
 	uint64_t versions[WEB_TOPICS];
 	uint64_t events_to, denials_to; /* sent up to these numbers */
 };
 
-void web_client_new(struct approver *server, int fd); /* takes @fd */
-/* Answers the request. @fields: additional header lines, each with CRLF, or "". */
-void web_client_reply(struct web_client *client, int status, const char *type, const char *fields,
-		      const void *body, size_t len);
-/* Borrows @value; NULL (out of memory) sends a 500. */
-void web_client_reply_json(struct web_client *client, int status, const char *fields,
-			   const json_t *value);
-void web_client_refuse(struct web_client *client, int status, const char *code, const char *text);
-void web_client_wait(struct web_client *client); /* served again when something is written */
-void web_client_stream(struct web_client *client);
+void web_client_new(struct page *page, int fd); /* takes @fd */
+void web_client_refuse(struct page_client *client, int status, const char *code, const char *text);
+void web_client_wait(struct page_client *client); /* served again when something is written */
+void web_client_stream(struct page_client *client);
 /* Sends what the stream has not got, unless the last update is still queued. */
 void web_client_update(struct web_client *client);
 /* The run ends: sends the last news, as far as the socket accepts them at once. */
 void web_client_farewell(struct web_client *client);
 void web_client_ping(struct web_client *client);
 
-/* May this request be served? 0, or the status of the refusal, with *@ret_why. */
-int web_guard_check(const struct approver *self, const struct web_head *head, bool is_entry,
-		    const char **ret_why);
-int web_guard_draw(struct approver *self, const char *answer_origin, struct err *why);
-bool web_guard_is_capability(const struct approver *self, const char *given, size_t len);
-
-/* Is the other end of this connection our own user's, or root's? False if it cannot be found. */
-bool web_peer_is_ours(int socket);
-
-/* Answers one whole request. */
-void web_api_serve(struct web_client *client, const struct web_head *head, const char *body);
 /* The operations of POST /api/…, each with one object. */
-void web_answer_text(struct web_client *client, const json_t *object);
-void web_answer_touch(struct web_client *client, const json_t *object);
-void web_answer_give(struct web_client *client, const json_t *object);
+void web_answer_text(struct page_client *client, const json_t *object);
+void web_answer_touch(struct page_client *client, const json_t *object);
+void web_answer_give(struct page_client *client, const json_t *object);
 /* Gives an answer in the name of @by. True: it was accepted. */
-bool web_answer_take(struct web_client *client, const json_t *object, const char *by);
+bool web_answer_take(struct page_client *client, const json_t *object, const char *by);
 /* With an answer link, instead of the cookie and the key. */
-void web_once_look(struct web_client *client, const json_t *object);
-void web_once_answer(struct web_client *client, const json_t *object);
-void web_ledger_revoke(struct web_client *client, const json_t *object);
-void web_ledger_undo(struct web_client *client, const json_t *object);
-void web_ledger_cut(struct web_client *client, const json_t *object);
-void web_ledger_propose(struct web_client *client, const json_t *object);
+void web_once_look(struct page_client *client, const json_t *object);
+void web_once_answer(struct page_client *client, const json_t *object);
+void web_ledger_revoke(struct page_client *client, const json_t *object);
+void web_ledger_undo(struct page_client *client, const json_t *object);
+void web_ledger_cut(struct page_client *client, const json_t *object);
+void web_ledger_propose(struct page_client *client, const json_t *object);
 
 /* Renders stale topics again; a topic that changed gets a new version. */
 void web_state_render(struct approver *self);
@@ -98,27 +74,19 @@ json_t *web_state_question(const struct approver_question *question);
 json_t *web_state_agent(const struct approver_agent_question *question);
 char *web_state_event(const char *name, json_t *value); /* takes @value */
 
-/* The files of the page. Borrowed; NULL: no such path. */
-const char *web_files_find(const struct http1_span *path, const char **ret_type, size_t *ret_len);
+const struct page_file *web_files(size_t *ret_count);
 
 struct approver { /* child processes do not get it: mem_new_secret() */
 	struct gateway *gw;
 	struct loop *loop;
 	char *run, *session;
 	bool may_always; /* there is a file for kept answers */
-	uint16_t port;
-	struct listener listener;
+	struct page page;
+	struct page_config config;
 	struct loop_timer flush, tick, grace;
-	char capability[WEB_SECRET_MAX]; /* in the address that the person is shown */
-	char cookie[WEB_SECRET_MAX];     /* identifies the browser, */
-	char key[WEB_SECRET_MAX];        /* and this its page: all ports share cookies */
-	char link_key[WEB_SECRET_MAX];   /* signs answer links */
-	char url[WEB_SECRET_MAX + 32];   /* with the capability */
-	char cookie_name[WEB_COOKIE_MAX];
-	char link_origin[POLICY_HOST_MAX + 16]; /* of answer links, as a browser sends it; or "" */
+	char link_key[PAGE_SECRET_MAX]; /* signs answer links */
 	struct answer_link_used used[WEB_USED_MAX];
 	size_t used_count;
-	struct served_all clients;
 	size_t stream_count;
 	unsigned int ticks, proposals; /* proposals end before the gateway closes its approvers */
 	bool is_crowded;               /* more questions are open than are shown */
@@ -126,6 +94,10 @@ struct approver { /* child processes do not get it: mem_new_secret() */
 	struct web_shown shown[WEB_TOPICS];
 	struct web_seen seen;
 };
+static inline struct approver *web_of(const struct page_client *client)
+{
+	return client->page->owner;
+}
 void web_joined(struct approver *self); /* a page was opened, */
 void web_left(struct approver *self);   /* or closed */
 void web_stale(struct approver *self, enum web_topic topic);

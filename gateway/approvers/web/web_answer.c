@@ -130,7 +130,7 @@ static bool answer_read(const json_t *object, struct answer_request *request)
 	return is_good && has_action && request->question;
 }
 
-static void answer_refuse(struct web_client *client, int r, const struct err *why)
+static void answer_refuse(struct page_client *client, int r, const struct err *why)
 {
 	if (r == -ENOENT)
 		web_client_refuse(client, 409, "finished", "this question is no longer open");
@@ -145,12 +145,12 @@ static void answer_refuse(struct web_client *client, int r, const struct err *wh
 		web_client_refuse(client, 500, "failed", why->text[0] ? why->text : strerror(-r));
 }
 
-static void answer_malformed(struct web_client *client)
+static void answer_malformed(struct page_client *client)
 {
 	web_client_refuse(client, 400, "malformed", "this version does not support this answer");
 }
 
-void web_answer_text(struct web_client *client, const json_t *object)
+void web_answer_text(struct page_client *client, const json_t *object)
 {
 	struct answer_request request;
 	char text[APPROVER_KEY_MAX];
@@ -158,29 +158,29 @@ void web_answer_text(struct web_client *client, const json_t *object)
 
 	if (!answer_read(object, &request) || request.text || request.typed)
 		return answer_malformed(client);
-	int r = gateway_answer_text(client->server->gw, request.question, &request.answer, text,
+	int r = gateway_answer_text(web_of(client)->gw, request.question, &request.answer, text,
 				    &why);
 	if (r < 0)
 		return answer_refuse(client, r, &why);
 	json_t *reply = json_pack("{s:o}", "text", wire_text(text, sizeof(text)));
 
-	web_client_reply_json(client, 200, "", reply);
+	page_reply_json(client, 200, "", reply);
 	json_decref(reply);
 }
 
-void web_answer_touch(struct web_client *client, const json_t *object)
+void web_answer_touch(struct page_client *client, const json_t *object)
 {
 	const char *id = json_string_value(json_object_get(object, "question"));
 
 	if (!id || json_object_size(object) != 1)
 		return answer_malformed(client);
-	int r = gateway_touch(client->server->gw, id);
+	int r = gateway_touch(web_of(client)->gw, id);
 
 	if (r < 0)
 		return answer_refuse(client, r, &(struct err){ 0 });
 	json_t *reply = json_object();
 
-	web_client_reply_json(client, 200, "", reply);
+	page_reply_json(client, 200, "", reply);
 	json_decref(reply);
 }
 
@@ -210,11 +210,11 @@ static bool answer_has_text(const struct answer_request *request)
 }
 
 /* The page checks both as well, but only this check is binding. True: the answer may be given. */
-static bool answer_is_meant(struct web_client *client, const struct answer_request *request)
+static bool answer_is_meant(struct page_client *client, const struct answer_request *request)
 {
 	struct answer_search search = { .id = request->question, .answer = &request->answer };
 
-	gateway_each_question(client->server->gw, answer_look, &search);
+	gateway_each_question(web_of(client)->gw, answer_look, &search);
 	if (search.is_risky &&
 	    (!request->typed ||
 	     !text_equal_nocase(request->typed, strlen(request->typed), search.typed))) {
@@ -239,7 +239,7 @@ static int answer_give_agent(struct gateway *gw, const struct answer_request *re
 	return gateway_answer_agent(gw, request->question, &request->answer, "web", why);
 }
 
-bool web_answer_take(struct web_client *client, const json_t *object, const char *by)
+bool web_answer_take(struct page_client *client, const json_t *object, const char *by)
 {
 	struct answer_request request;
 	struct err why = { 0 };
@@ -248,7 +248,7 @@ bool web_answer_take(struct web_client *client, const json_t *object, const char
 		answer_malformed(client);
 		return false;
 	}
-	struct gateway *gw = client->server->gw;
+	struct gateway *gw = web_of(client)->gw;
 	bool is_agent = gateway_has_agent_question(gw, request.question);
 
 	if (!is_agent && !answer_is_meant(client, &request))
@@ -269,12 +269,12 @@ bool web_answer_take(struct web_client *client, const json_t *object, const char
 	}
 	json_t *reply = json_object();
 
-	web_client_reply_json(client, 200, "", reply);
+	page_reply_json(client, 200, "", reply);
 	json_decref(reply);
 	return true;
 }
 
-void web_answer_give(struct web_client *client, const json_t *object)
+void web_answer_give(struct page_client *client, const json_t *object)
 {
 	char by[PERSON_TEXT_MAX];
 

@@ -22,18 +22,18 @@ static uint64_t ledger_read_id(const json_t *object, const char *name)
 		       : 0;
 }
 
-static void ledger_malformed(struct web_client *client)
+static void ledger_malformed(struct page_client *client)
 {
 	web_client_refuse(client, 400, "malformed", "this version does not support this request");
 }
 
-static void ledger_changed(struct web_client *client)
+static void ledger_changed(struct page_client *client)
 {
-	web_stale(client->server, WEB_GRANTS);
-	web_stale(client->server, WEB_LIVE);
+	web_stale(web_of(client), WEB_GRANTS);
+	web_stale(web_of(client), WEB_LIVE);
 }
 
-static void ledger_refuse(struct web_client *client, int r, const struct err *why)
+static void ledger_refuse(struct page_client *client, int r, const struct err *why)
 {
 	if (r == -EINPROGRESS)
 		web_client_wait(client);
@@ -46,7 +46,7 @@ static void ledger_refuse(struct web_client *client, int r, const struct err *wh
 }
 
 /* @text: what was revoked, or "". */
-static void ledger_reply(struct web_client *client, const char *text,
+static void ledger_reply(struct page_client *client, const char *text,
 			 const struct approver_revoked *revoked)
 {
 	json_t *reply =
@@ -54,11 +54,11 @@ static void ledger_reply(struct web_client *client, const char *text,
 			  (json_int_t)revoked->cut, "up", (json_int_t)revoked->bytes_up, "down",
 			  (json_int_t)revoked->bytes_down);
 
-	web_client_reply_json(client, 200, "", reply);
+	page_reply_json(client, 200, "", reply);
 	json_decref(reply);
 }
 
-void web_ledger_revoke(struct web_client *client, const json_t *object)
+void web_ledger_revoke(struct page_client *client, const json_t *object)
 {
 	uint64_t grant = ledger_read_id(object, "grant");
 	struct approver_revoked revoked = { 0 };
@@ -67,7 +67,7 @@ void web_ledger_revoke(struct web_client *client, const json_t *object)
 
 	if (grant == 0)
 		return ledger_malformed(client);
-	int r = gateway_revoke(client->server->gw, grant, person_text(geteuid(), "web", by),
+	int r = gateway_revoke(web_of(client)->gw, grant, person_text(geteuid(), "web", by),
 			       &revoked, &why);
 	ledger_changed(client);
 	if (r < 0)
@@ -75,7 +75,7 @@ void web_ledger_revoke(struct web_client *client, const json_t *object)
 	ledger_reply(client, "", &revoked);
 }
 
-void web_ledger_undo(struct web_client *client, const json_t *object)
+void web_ledger_undo(struct page_client *client, const json_t *object)
 {
 	uint64_t answer = ledger_read_id(object, "answer");
 	struct approver_revoked revoked = { 0 };
@@ -84,7 +84,7 @@ void web_ledger_undo(struct web_client *client, const json_t *object)
 
 	if (answer == 0)
 		return ledger_malformed(client);
-	int r = gateway_undo(client->server->gw, answer, person_text(geteuid(), "web", by), text,
+	int r = gateway_undo(web_of(client)->gw, answer, person_text(geteuid(), "web", by), text,
 			     &revoked, &why);
 	ledger_changed(client);
 	if (r == -ENOENT)
@@ -94,7 +94,7 @@ void web_ledger_undo(struct web_client *client, const json_t *object)
 	ledger_reply(client, text, &revoked);
 }
 
-void web_ledger_cut(struct web_client *client, const json_t *object)
+void web_ledger_cut(struct page_client *client, const json_t *object)
 {
 	uint64_t live = ledger_read_id(object, "live");
 	char by[PERSON_TEXT_MAX];
@@ -102,7 +102,7 @@ void web_ledger_cut(struct web_client *client, const json_t *object)
 
 	if (live == 0)
 		return ledger_malformed(client);
-	int r = gateway_cut(client->server->gw, live, person_text(geteuid(), "web", by), &why);
+	int r = gateway_cut(web_of(client)->gw, live, person_text(geteuid(), "web", by), &why);
 
 	ledger_changed(client);
 	if (r < 0)
@@ -119,9 +119,9 @@ static void ledger_proposed(const struct policy_verdict *verdict, void *arg)
 
 /* Nothing is granted here: policy decides as for a connection, and where it asks, the question is
  * answered as every other one. */
-void web_ledger_propose(struct web_client *client, const json_t *object)
+void web_ledger_propose(struct page_client *client, const json_t *object)
 {
-	struct approver *server = client->server;
+	struct approver *server = web_of(client);
 	const char *to = json_string_value(json_object_get(object, "to"));
 	const json_t *exec = json_object_get(object, "exec");
 	struct err why = { 0 };
@@ -139,6 +139,6 @@ void web_ledger_propose(struct web_client *client, const json_t *object)
 	server->proposals++;
 	json_t *reply = json_object();
 
-	web_client_reply_json(client, 200, "", reply);
+	page_reply_json(client, 200, "", reply);
 	json_decref(reply);
 }

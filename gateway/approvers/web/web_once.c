@@ -34,10 +34,10 @@ static void once_use(struct approver *self, const char *id, int64_t until_s)
 }
 
 /* Finds the question of the request's link. False: the request was refused. */
-static bool once_admit(struct web_client *client, const json_t *object, char id[APPROVER_ID_MAX],
+static bool once_admit(struct page_client *client, const json_t *object, char id[APPROVER_ID_MAX],
 		       int64_t *ret_until_s)
 {
-	struct approver *self = client->server;
+	struct approver *self = web_of(client);
 	const json_t *given = json_object_get(object, "link");
 	const char *link = json_string_value(given);
 	int64_t now_s = loop_wall_us(self->loop) / 1000000;
@@ -79,13 +79,13 @@ static void once_look_agent(const struct approver_agent_question *question, void
 }
 
 /* Takes @reply. */
-static void once_reply(struct web_client *client, json_t *reply)
+static void once_reply(struct page_client *client, json_t *reply)
 {
-	web_client_reply_json(client, 200, "", reply);
+	page_reply_json(client, 200, "", reply);
 	json_decref(reply);
 }
 
-void web_once_look(struct web_client *client, const json_t *object)
+void web_once_look(struct page_client *client, const json_t *object)
 {
 	const struct approver_answer allow = { .action = POLICY_ALLOW, .scope = GATEWAY_ONCE };
 	char id[APPROVER_ID_MAX], text[APPROVER_KEY_MAX];
@@ -98,12 +98,12 @@ void web_once_look(struct web_client *client, const json_t *object)
 					 "the request must contain only the link");
 	if (!once_admit(client, object, id, &until_s))
 		return;
-	gateway_each_agent_question(client->server->gw, once_look_agent, &search);
+	gateway_each_agent_question(web_of(client)->gw, once_look_agent, &search);
 	if (search.question)
 		return once_reply(client, json_pack("{s:o}", "agent", search.question));
-	gateway_each_question(client->server->gw, once_look, &search);
+	gateway_each_question(web_of(client)->gw, once_look, &search);
 	if (!search.question ||
-	    gateway_answer_text(client->server->gw, id, &allow, text, &why) < 0) {
+	    gateway_answer_text(web_of(client)->gw, id, &allow, text, &why) < 0) {
 		json_decref(search.question);
 		return web_client_refuse(client, 410, "finished",
 					 "this question is no longer open");
@@ -112,7 +112,7 @@ void web_once_look(struct web_client *client, const json_t *object)
 				     wire_text(text, sizeof(text))));
 }
 
-void web_once_answer(struct web_client *client, const json_t *object)
+void web_once_answer(struct page_client *client, const json_t *object)
 {
 	static const char *const members[] = { "action", "typed", "text", "words" };
 	char id[APPROVER_ID_MAX];
@@ -135,6 +135,6 @@ void web_once_answer(struct web_client *client, const json_t *object)
 		web_client_refuse(client, 400, "malformed",
 				  "a link can only answer its own question, and only once");
 	else if (web_answer_take(client, answer, "an answer link"))
-		once_use(client->server, id, until_s);
+		once_use(web_of(client), id, until_s);
 	json_decref(answer);
 }

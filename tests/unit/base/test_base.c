@@ -17,6 +17,8 @@ int main(void)
 	suite_add_tcase(suite, test_log());
 	suite_add_tcase(suite, test_loop());
 	suite_add_tcase(suite, test_local());
+	suite_add_tcase(suite, test_page_head());
+	suite_add_tcase(suite, test_page_peer());
 	suite_add_tcase(suite, test_replace());
 	suite_add_tcase(suite, test_sign());
 	suite_add_tcase(suite, test_text());

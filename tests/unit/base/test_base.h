@@ -11,6 +11,8 @@ TCase *test_helper(void);
 TCase *test_keeper(void);
 TCase *test_loop(void);
 TCase *test_local(void);
+TCase *test_page_head(void);
+TCase *test_page_peer(void);
 TCase *test_replace(void);
 TCase *test_sign(void);
 TCase *test_text(void);

@@ -41,7 +41,5 @@ void stage_watch(struct visitor *visitor);
 
 Suite *suite_web(void);
 Suite *suite_web_answers(void);
-Suite *suite_web_peer(void);
 Suite *suite_web_requests(void);
-Suite *suite_web_head(void);
 Suite *suite_web_once(void);

@@ -22,8 +22,8 @@ static char *fill(const char *template)
 {
 	static const char names[] = "CKAP";
 	char *text = mem_new(16384), port[8];
-	const char *const values[] = { stage.approver->cookie, stage.approver->key,
-				       stage.approver->capability, port };
+	const char *const values[] = { stage.approver->page.cookie, stage.approver->page.key,
+				       stage.approver->page.capability, port };
 	size_t at = 0;
 
 	(void)snprintf(port, sizeof(port), "%u", stage.web.port);
@@ -34,7 +34,7 @@ static char *fill(const char *template)
 			text[at++] = *template;
 			continue;
 		}
-		at += (size_t)snprintf(text + at, WEB_SECRET_MAX, "%s", values[which - names]);
+		at += (size_t)snprintf(text + at, PAGE_SECRET_MAX, "%s", values[which - names]);
 		template ++;
 	}
 	return text;
@@ -186,35 +186,35 @@ START_TEST(secrets_are_handed_out_once_each)
 	struct visitor visitor;
 	char *cookie;
 
-	ck_assert_uint_eq(strlen(server->capability), 2 * WEB_SECRET_BYTES);
-	ck_assert_str_ne(server->capability, server->cookie);
-	ck_assert_str_ne(server->capability, server->key);
-	ck_assert_str_ne(server->cookie, server->key);
+	ck_assert_uint_eq(strlen(server->page.capability), 2 * PAGE_SECRET_BYTES);
+	ck_assert_str_ne(server->page.capability, server->page.cookie);
+	ck_assert_str_ne(server->page.capability, server->page.key);
+	ck_assert_str_ne(server->page.cookie, server->page.key);
 	ck_assert_ptr_nonnull(strstr(stage.web.url, "/#"));
-	ck_assert_str_eq(strstr(stage.web.url, "/#") + 2, server->capability);
+	ck_assert_str_eq(strstr(stage.web.url, "/#") + 2, server->page.capability);
 
 	ck_assert_int_eq(visitor_ask(&visitor, text), 200);
 	cookie = strstr(visitor.text, "Set-Cookie: ");
 	ck_assert_ptr_nonnull(cookie);
 	ck_assert_ptr_nonnull(strstr(cookie, "; Path=/api/; HttpOnly; SameSite=Strict\r\n"));
-	ck_assert_ptr_null(strstr(visitor.text, server->capability));
-	ck_assert_ptr_null(strstr(strstr(cookie, server->cookie) + 1, server->cookie));
-	ck_assert_ptr_nonnull(strstr(strstr(visitor.text, "\r\n\r\n"), server->key));
+	ck_assert_ptr_null(strstr(visitor.text, server->page.capability));
+	ck_assert_ptr_null(strstr(strstr(cookie, server->page.cookie) + 1, server->page.cookie));
+	ck_assert_ptr_nonnull(strstr(strstr(visitor.text, "\r\n\r\n"), server->page.key));
 	visitor_close(&visitor);
 }
 END_TEST
 
 START_TEST(wrong_capability_of_the_right_length)
 {
-	for (size_t i = 0; i < 2 * WEB_SECRET_BYTES; i += 9) {
+	for (size_t i = 0; i < 2 * PAGE_SECRET_BYTES; i += 9) {
 		auto_free char *text = fill(POST("/api/enter") HOST ORIGIN JSON ENTER);
-		char *given = strstr(text, stage.approver->capability);
+		char *given = strstr(text, stage.approver->page.capability);
 		struct visitor visitor;
 
 		given[i] = given[i] == '0' ? '1' : '0';
 		ck_assert_int_eq(visitor_ask(&visitor, text), 401);
 		ck_assert_ptr_null(strstr(visitor.text, "Set-Cookie"));
-		ck_assert_ptr_null(strstr(visitor.text, stage.approver->key));
+		ck_assert_ptr_null(strstr(visitor.text, stage.approver->page.key));
 		visitor_close(&visitor);
 	}
 }
@@ -223,16 +223,16 @@ END_TEST
 START_TEST(two_starts_share_no_secret)
 {
 	struct gateway first = stage;
-	char capability[WEB_SECRET_MAX], cookie[WEB_SECRET_MAX], key[WEB_SECRET_MAX];
+	char capability[PAGE_SECRET_MAX], cookie[PAGE_SECRET_MAX], key[PAGE_SECRET_MAX];
 
-	memcpy(capability, first.approver->capability, sizeof(capability));
-	memcpy(cookie, first.approver->cookie, sizeof(cookie));
-	memcpy(key, first.approver->key, sizeof(key));
+	memcpy(capability, first.approver->page.capability, sizeof(capability));
+	memcpy(cookie, first.approver->page.cookie, sizeof(cookie));
+	memcpy(key, first.approver->page.key, sizeof(key));
 	stage_close();
 	stage_open();
-	ck_assert_str_ne(stage.approver->capability, capability);
-	ck_assert_str_ne(stage.approver->cookie, cookie);
-	ck_assert_str_ne(stage.approver->key, key);
+	ck_assert_str_ne(stage.approver->page.capability, capability);
+	ck_assert_str_ne(stage.approver->page.cookie, cookie);
+	ck_assert_str_ne(stage.approver->page.key, key);
 }
 END_TEST
 

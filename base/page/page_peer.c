@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "base/net/diag.h"
-#include "gateway/approvers/web/web.h"
+#include "base/page/page.h"
 
 #define PEER_ESTABLISHED 1 /* of an enum in net/tcp_states.h, which is not a user-space header */
 
@@ -70,7 +70,7 @@ static int peer_by_table(const struct peer_pair *pair, uid_t *ret_uid)
 	return r;
 }
 
-bool web_peer_is_ours(int socket)
+bool page_peer_is_ours(int socket)
 {
 	struct peer_pair pair;
 	uid_t uid = (uid_t)-1; /* no user */

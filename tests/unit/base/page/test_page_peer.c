@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "tests/unit/gateway/approvers/web/test_web.h"
+#include "base/page/page.h"
+#include "tests/unit/base/test_base.h"
 
 #define OTHER_UID 61234
 
@@ -69,8 +70,8 @@ START_TEST(our_own_end)
 	if (_i)
 		without_diag();
 	connect_as(geteuid());
-	ck_assert(web_peer_is_ours(ends.ours));
-	ck_assert(web_peer_is_ours(ends.theirs)); /* it is symmetrical */
+	ck_assert(page_peer_is_ours(ends.ours));
+	ck_assert(page_peer_is_ours(ends.theirs)); /* it is symmetrical */
 	done();
 }
 END_TEST
@@ -82,7 +83,7 @@ START_TEST(end_of_another)
 	connect_as(OTHER_UID);
 	if (_i)
 		without_diag();
-	ck_assert(!web_peer_is_ours(ends.ours));
+	ck_assert(!page_peer_is_ours(ends.ours));
 	done();
 }
 END_TEST
@@ -95,7 +96,7 @@ START_TEST(end_that_was_closed)
 		without_diag();
 	fd_close(ends.theirs);
 	ends.theirs = -1;
-	ck_assert(!web_peer_is_ours(ends.ours));
+	ck_assert(!page_peer_is_ours(ends.ours));
 	done();
 }
 END_TEST
@@ -104,21 +105,19 @@ START_TEST(no_connection_at_all)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	ck_assert(!web_peer_is_ours(fd));
-	ck_assert(!web_peer_is_ours(-1));
+	ck_assert(!page_peer_is_ours(fd));
+	ck_assert(!page_peer_is_ours(-1));
 	fd_close(fd);
 }
 END_TEST
 
-Suite *suite_web_peer(void)
+TCase *test_page_peer(void)
 {
-	Suite *suite = suite_create("web-peer");
-	TCase *tcase = tcase_create("peer");
+	TCase *tcase = tcase_create("page peer");
 
 	tcase_add_loop_test(tcase, our_own_end, 0, 2);
 	tcase_add_loop_test(tcase, end_of_another, 0, 2);
 	tcase_add_loop_test(tcase, end_that_was_closed, 0, 2);
 	tcase_add_test(tcase, no_connection_at_all);
-	suite_add_tcase(suite, tcase);
-	return suite;
+	return tcase;
 }

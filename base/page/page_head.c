@@ -1,4 +1,4 @@
-#include "gateway/approvers/web/web_head.h"
+#include "base/page/page_head.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-bool web_head_is(const struct http1_span *span, const char *text)
+bool page_head_is(const struct http1_span *span, const char *text)
 {
 	return span->at && span->len == strlen(text) && memcmp(span->at, text, span->len) == 0;
 }
 
-static int head_take_field(const struct http1_field *field, struct web_head *head)
+static int head_take_field(const struct http1_field *field, struct page_head *head)
 {
 	struct http1_span name = field->name;
 	const struct {
@@ -43,13 +43,13 @@ static int head_take_field(const struct http1_field *field, struct web_head *hea
 }
 
 /* What the page refuses of the heads that the parser accepts. */
-static int head_take(const struct http1_head *http1, struct web_head *head)
+static int head_take(const struct http1_head *http1, struct page_head *head)
 {
 	if (http1->form != HTTP1_ORIGIN) /* this is not a proxy */
 		return -EBADMSG;
 	if (http1->minor == 0)
 		return -EPROTONOSUPPORT;
-	if (http1->field_count > WEB_HEAD_FIELDS)
+	if (http1->field_count > PAGE_HEAD_FIELDS)
 		return -E2BIG;
 	for (size_t i = 0; i < http1->field_count; i++) {
 		int r = head_take_field(&http1->fields[i], head);
@@ -57,26 +57,26 @@ static int head_take(const struct http1_head *http1, struct web_head *head)
 		if (r < 0)
 			return r;
 	}
-	if (http1->length > WEB_BODY_MAX_BYTES)
+	if (http1->length > PAGE_BODY_MAX_BYTES)
 		return -EMSGSIZE;
-	head->method = web_head_is(&http1->method, "GET")    ? WEB_GET
-		       : web_head_is(&http1->method, "POST") ? WEB_POST
-							     : WEB_OTHER_METHOD;
+	head->method = page_head_is(&http1->method, "GET")    ? PAGE_GET
+		       : page_head_is(&http1->method, "POST") ? PAGE_POST
+							      : PAGE_OTHER_METHOD;
 	head->path = http1->path;
 	head->body_len = (size_t)http1->length;
 	head->len = http1->bytes;
 	return 0;
 }
 
-int web_head_parse(const char *bytes, size_t len, struct web_head *ret)
+int page_head_parse(const char *bytes, size_t len, struct page_head *ret)
 {
-	size_t most = len < WEB_HEAD_MAX_BYTES ? len : WEB_HEAD_MAX_BYTES, scanned = 0;
-	struct web_head head = { 0 };
+	size_t most = len < PAGE_HEAD_MAX_BYTES ? len : PAGE_HEAD_MAX_BYTES, scanned = 0;
+	struct page_head head = { 0 };
 	struct http1_head http1;
 	const char *cause;
 	int r = http1_parse_request(bytes, most, &scanned, &http1, &cause);
 
-	if (r == -EAGAIN && len >= WEB_HEAD_MAX_BYTES)
+	if (r == -EAGAIN && len >= PAGE_HEAD_MAX_BYTES)
 		return -E2BIG;
 	if (r == 0)
 		r = head_take(&http1, &head);
@@ -85,7 +85,7 @@ int web_head_parse(const char *bytes, size_t len, struct web_head *ret)
 	return r;
 }
 
-struct http1_span web_head_cookie(const struct web_head *head, const char *name)
+struct http1_span page_head_cookie(const struct page_head *head, const char *name)
 {
 	const char *at = head->cookie.at, *end = at ? at + head->cookie.len : NULL;
 	size_t name_len = strlen(name);

@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "tests/unit/gateway/approvers/web/test_web.h"
+#include "base/page/page_head.h"
+#include "tests/unit/base/test_base.h"
 
 #define H "Host: a\r\n"
 
@@ -58,9 +59,9 @@ static const struct {
 
 START_TEST(heads_are_read_strictly)
 {
-	struct web_head head = { 0 };
+	struct page_head head = { 0 };
 
-	ck_assert_int_eq(web_head_parse(heads[_i].text, strlen(heads[_i].text), &head),
+	ck_assert_int_eq(page_head_parse(heads[_i].text, strlen(heads[_i].text), &head),
 			 heads[_i].want);
 	if (heads[_i].want < 0)
 		ck_assert_ptr_null(head.path.at); /* untouched on failure */
@@ -71,13 +72,13 @@ START_TEST(fields_are_trimmed_and_found)
 {
 	static const char text[] = "POST /x HTTP/1.1\r\nHOST:   a:1  \r\ncookie: \t a=1; b=2 \t\r\n"
 				   "Content-Length: 3\r\nX-Other: x\r\n\r\nabc";
-	struct web_head head;
+	struct page_head head;
 
-	ck_assert_int_eq(web_head_parse(text, strlen(text), &head), 0);
-	ck_assert_int_eq(head.method, WEB_POST);
-	ck_assert(web_head_is(&head.path, "/x"));
-	ck_assert(web_head_is(&head.host, "a:1"));
-	ck_assert(web_head_is(&head.cookie, "a=1; b=2"));
+	ck_assert_int_eq(page_head_parse(text, strlen(text), &head), 0);
+	ck_assert_int_eq(head.method, PAGE_POST);
+	ck_assert(page_head_is(&head.path, "/x"));
+	ck_assert(page_head_is(&head.host, "a:1"));
+	ck_assert(page_head_is(&head.cookie, "a=1; b=2"));
 	ck_assert_uint_eq(head.body_len, 3);
 	ck_assert_uint_eq(head.len, strlen(text) - 3);
 	ck_assert_ptr_null(head.origin.at);
@@ -88,27 +89,27 @@ END_TEST
 START_TEST(every_prefix_waits)
 {
 	static const char text[] = "GET / HTTP/1.1\r\nHost: a\r\nCookie: b\r\n\r\n";
-	struct web_head head;
+	struct page_head head;
 
 	for (size_t len = 0; len < sizeof(text) - 1; len++)
-		ck_assert_int_eq(web_head_parse(text, len, &head), -EAGAIN);
-	ck_assert_int_eq(web_head_parse(text, sizeof(text) - 1, &head), 0);
+		ck_assert_int_eq(page_head_parse(text, len, &head), -EAGAIN);
+	ck_assert_int_eq(page_head_parse(text, sizeof(text) - 1, &head), 0);
 }
 END_TEST
 
 START_TEST(large_heads)
 {
-	char text[WEB_HEAD_MAX_BYTES + 64] = "GET / HTTP/1.1\r\nHost: a\r\nX: ";
-	struct web_head head;
+	char text[PAGE_HEAD_MAX_BYTES + 64] = "GET / HTTP/1.1\r\nHost: a\r\nX: ";
+	struct page_head head;
 
 	memset(text + strlen(text), 'x', sizeof(text) - 1 - strlen(text));
-	ck_assert_int_eq(web_head_parse(text, WEB_HEAD_MAX_BYTES - 1, &head), -EAGAIN);
-	ck_assert_int_eq(web_head_parse(text, WEB_HEAD_MAX_BYTES, &head), -E2BIG);
+	ck_assert_int_eq(page_head_parse(text, PAGE_HEAD_MAX_BYTES - 1, &head), -EAGAIN);
+	ck_assert_int_eq(page_head_parse(text, PAGE_HEAD_MAX_BYTES, &head), -E2BIG);
 	(void)strncpy(text, "GET / HTTP/1.1\r\nHost: a\r\n", sizeof(text));
-	for (int i = 0; i < WEB_HEAD_FIELDS; i++)
+	for (int i = 0; i < PAGE_HEAD_FIELDS; i++)
 		(void)strncat(text, "a:b\r\n", sizeof(text) - strlen(text) - 1);
 	(void)strncat(text, "\r\n", sizeof(text) - strlen(text) - 1);
-	ck_assert_int_eq(web_head_parse(text, strlen(text), &head), -E2BIG);
+	ck_assert_int_eq(page_head_parse(text, strlen(text), &head), -E2BIG);
 }
 END_TEST
 
@@ -123,26 +124,24 @@ static const struct {
 
 START_TEST(cookie_is_found)
 {
-	struct web_head head = { .cookie = { cookies[_i].cookies, strlen(cookies[_i].cookies) } };
-	struct http1_span found = web_head_cookie(&head, "s");
+	struct page_head head = { .cookie = { cookies[_i].cookies, strlen(cookies[_i].cookies) } };
+	struct http1_span found = page_head_cookie(&head, "s");
 
 	if (cookies[_i].want)
-		ck_assert(web_head_is(&found, cookies[_i].want));
+		ck_assert(page_head_is(&found, cookies[_i].want));
 	else
 		ck_assert_ptr_null(found.at);
 }
 END_TEST
 
-Suite *suite_web_head(void)
+TCase *test_page_head(void)
 {
-	Suite *suite = suite_create("web-head");
-	TCase *tcase = tcase_create("head");
+	TCase *tcase = tcase_create("page head");
 
 	tcase_add_loop_test(tcase, heads_are_read_strictly, 0, ARRAY_SIZE(heads));
 	tcase_add_test(tcase, fields_are_trimmed_and_found);
 	tcase_add_test(tcase, every_prefix_waits);
 	tcase_add_test(tcase, large_heads);
 	tcase_add_loop_test(tcase, cookie_is_found, 0, ARRAY_SIZE(cookies));
-	suite_add_tcase(suite, tcase);
-	return suite;
+	return tcase;
 }

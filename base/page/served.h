@@ -1,5 +1,5 @@
 /* served: the connections of a small HTTP server: each has one request, is answered or turned into
- * a stream, and closed. Private to web*.c and metrics*.c. */
+ * a stream, and closed. docs/decisions/0020. */
 #pragma once
 
 #include <stdbool.h>

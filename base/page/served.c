@@ -1,4 +1,4 @@
-#include "gateway/approvers/served.h"
+#include "base/page/served.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "gateway/approvers/wire.h"
+#include "base/fd.h"
 
 static void served_sweep(void *arg)
 {
@@ -75,7 +75,7 @@ void served_flush(struct served *self)
 {
 	if (self->state == SERVED_CLOSED)
 		return;
-	int r = wire_send(self->fd, self->out);
+	int r = fd_send_queued(self->fd, self->out);
 
 	if (r == -EAGAIN)
 		event_add(self->write_event, NULL);

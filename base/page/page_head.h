@@ -1,5 +1,5 @@
-/* web_head: the head of a request to the page, as base/http1 parses it, and the page's own stricter
- * limits. No I/O. Private to web*.c. */
+/* page_head: the head of a request to the page, as base/http1 parses it, and the page's own
+ * stricter limits. No I/O. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,14 +7,14 @@
 
 #include "base/http1/http1_head.h"
 
-#define WEB_HEAD_MAX_BYTES 8192
-#define WEB_BODY_MAX_BYTES 8192
-#define WEB_HEAD_FIELDS    64
+#define PAGE_HEAD_MAX_BYTES 8192
+#define PAGE_BODY_MAX_BYTES 8192
+#define PAGE_HEAD_FIELDS    64
 
-enum web_method { WEB_OTHER_METHOD, WEB_GET, WEB_POST };
+enum page_method { PAGE_OTHER_METHOD, PAGE_GET, PAGE_POST };
 
-struct web_head {
-	enum web_method method;
+struct page_head {
+	enum page_method method;
 	struct http1_span path;
 	/* Each is given at most once; at NULL: not given. */
 	struct http1_span host, origin, fetch_site, content_type, cookie, key;
@@ -24,8 +24,8 @@ struct web_head {
 
 /* 0; -EAGAIN: incomplete; -EBADMSG: malformed; -E2BIG: the head is too large; -EMSGSIZE: the body
  * is too large; -EPROTONOSUPPORT: not HTTP/1.1. @ret borrows @bytes, and is complete only on 0. */
-int web_head_parse(const char *bytes, size_t len, struct web_head *ret);
+int page_head_parse(const char *bytes, size_t len, struct page_head *ret);
 
-bool web_head_is(const struct http1_span *span, const char *text);
+bool page_head_is(const struct http1_span *span, const char *text);
 /* The value of cookie @name; at NULL: missing, or given twice. */
-struct http1_span web_head_cookie(const struct web_head *head, const char *name);
+struct http1_span page_head_cookie(const struct page_head *head, const char *name);
