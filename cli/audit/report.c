@@ -20,10 +20,10 @@
 #define REST             "(others, not counted one by one)"
 
 /* In the order of the words of --by in options.def. */
-enum by { BY_HOST, BY_PERSON, BY_RUN, BY_PROGRAM, BY_RULE };
+enum by { BY_HOST, BY_PERSON, BY_RUN, BY_PROGRAM, BY_RULE, BY_DAY };
 
-static const enum store_dimension dimensions[] = { STORE_HOST, STORE_PERSON, STORE_RUN,
-						   STORE_PROGRAM, STORE_RULE };
+static const enum store_dimension dimensions[] = { STORE_HOST,    STORE_PERSON, STORE_RUN,
+						   STORE_PROGRAM, STORE_RULE,   STORE_DAY };
 
 static void key_of_none(enum by by, const char *reason, char *out)
 {
@@ -117,6 +117,12 @@ static void on_sum(const struct store_sum *sum, void *arg)
 	}
 }
 
+static int compare_days(const void *left, const void *right)
+{
+	return strcmp((*(const struct report_row *const *)left)->key,
+		      (*(const struct report_row *const *)right)->key);
+}
+
 /* Busiest first; rows of equal weight stay in the order of their keys. */
 static int compare(const void *left, const void *right)
 {
@@ -138,7 +144,7 @@ static int report_print(struct report *report, FILE *out)
 
 	for (size_t i = 0; i < count; i++)
 		rows[i]->key = tally_key(rows[i]);
-	qsort(rows, count, sizeof(void *), compare);
+	qsort(rows, count, sizeof(void *), report->by == BY_DAY ? compare_days : compare);
 	if (report->has_rest) {
 		report->rest.key = REST;
 		rows = mem_grow(rows, count + 2, sizeof(void *));

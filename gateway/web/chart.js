@@ -1,6 +1,7 @@
 // chart: decisions and bytes over time, as bars, and in words.
 import { byId, bytes, clock, duration, el, plural, say } from "/dom.js";
 
+const day = 86400000;
 const slots = 60; // bars at most: when there are more, two become one
 const box = { width: 600, height: 80 };
 const none = () => ({ allowed: 0, denied: 0, failed: 0, up: 0, down: 0 });
@@ -34,12 +35,24 @@ export class Chart {
   }
 
   add(event) {
-    const isDecision = event.event === "decision", isAllow = event.action === "allow";
-    if (!isDecision && event.event !== "closed")
-      return;
-    this.begin ??= event.at;
-    let at = Math.max(0, Math.floor((event.at - this.begin) / this.width));
-    for (; at >= slots; at = Math.floor((event.at - this.begin) / this.width)) {
+    const isDecision = event.event === "decision";
+    if (isDecision)
+      this.count(event.at, { [event.action === "allow" ? "allowed" : event.failed ? "failed" : "denied"]: 1 });
+    else if (event.event === "closed")
+      this.count(event.at, { up: event.up, down: event.down });
+  }
+
+  // A whole day, which begins @at.
+  addDay(at, values) {
+    this.width = Math.max(this.width, day);
+    this.count(at, values);
+  }
+
+  // Adds @values to the bar of the time @at.
+  count(time, values) {
+    this.begin ??= time;
+    let at = Math.max(0, Math.floor((time - this.begin) / this.width));
+    for (; at >= slots; at = Math.floor((time - this.begin) / this.width)) {
       this.width *= 2;
       this.bars = this.bars.reduce((bars, bar, index) => {
         const to = bars[index >> 1] ??= none();
@@ -49,11 +62,8 @@ export class Chart {
     }
     while (this.bars.length <= at)
       this.bars.push(none());
-    const bar = this.bars[at];
-    if (isDecision)
-      bar[isAllow ? "allowed" : event.failed ? "failed" : "denied"]++;
-    else
-      [bar.up, bar.down] = [bar.up + event.up, bar.down + event.down];
+    for (const [key, value] of Object.entries(values))
+      this.bars[at][key] += value;
     this.isStale = true;
   }
 
@@ -68,9 +78,10 @@ export class Chart {
     this.node.hidden = false;
     const end = this.begin + this.bars.length * this.width;
     this.pictures.forEach((picture) => this.drawOne(picture));
-    [this.begin, (this.begin + end) / 2, end].forEach((at, index) => say(this.axis.children[index], clock(at)));
+    const name = this.width < day ? clock : (at) => new Date(at).toISOString().slice(0, 10);
+    [this.begin, (this.begin + end) / 2, end].forEach((at, index) => say(this.axis.children[index], name(at)));
     this.body.replaceChildren(...this.bars.flatMap((bar, index) => Object.values(bar).every((value) => value === 0) ? [] : [el("tr", {},
-      el("th", { scope: "row", class: "mono" }, clock(this.begin + index * this.width)),
+      el("th", { scope: "row", class: "mono" }, name(this.begin + index * this.width)),
       ...[bar.allowed, bar.denied, bar.failed, bytes(bar.up), bytes(bar.down)].map((value) => el("td", { class: "number mono" }, String(value))))]));
   }
 

@@ -29,12 +29,12 @@ function fields() {
   return { "Content-Type": "application/json", "Sallyport-Key": sessionStorage.getItem(kept) ?? "" };
 }
 
-export async function post(path, body) {
+export async function post(path, body, ms = 10000) {
   if (broken)
     throw new Refused(0, "broken", "this page has an error and cannot answer");
   const response = await fetch(path, {
     method: "POST", headers: fields(), body: JSON.stringify(body), credentials: "same-origin", cache: "no-store",
-    redirect: "error", signal: AbortSignal.timeout(10000),
+    redirect: "error", signal: AbortSignal.timeout(ms),
   }).catch(failed);
   return read(response);
 }

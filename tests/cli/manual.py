@@ -465,6 +465,18 @@ def published(stage, example):
     finish(run, 128 + 15)
 
 
+def log_on_a_page(stage, example):
+    """The address that is printed opens the page, until a signal."""
+    records_of_a_run(stage, "$ sallyport audit report")
+    serving = stage.begin("exec " + example.removeprefix("$ "))
+    try:
+        curl = ["curl", "-sS", "--noproxy", "*", "--max-time", "10", "http://127.0.0.1:8765/"]
+        until(lambda: "Sallyport audit log" in subprocess.run(curl, capture_output=True, text=True).stdout, QUICK, "the page")
+    finally:
+        serving.terminate()
+    finish(serving, -15)
+
+
 def served_by_proxy(stage, example):
     """A client gets a page that the policy allows, until a signal ends the daemon."""
     stage.serve("packages.example.org")
@@ -552,7 +564,7 @@ def a_name_inside(stage, example):
 STAGES = {
     "sallyport-acp.1": [as_an_editor],
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
-    "sallyport-audit.1": [pruned, pruned, log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_collector, sent_to_a_database, sent_to_syslog_by_tls, sent_to_a_receiver, records_of_a_run,
+    "sallyport-audit.1": [pruned, pruned, log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_collector, sent_to_a_database, sent_to_syslog_by_tls, log_on_a_page, sent_to_a_receiver, records_of_a_run,
                           log_of_a_run, log_of_a_run],
     "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, explained_as(0, "allow tcp://db.example.net:5432"),
                              explained_as(0, "ssh.policy: ok"), in_a_job, in_a_locked_job, in_a_locked_job, merged, explained_as(1, "example.org"),

@@ -69,7 +69,7 @@ WRONG = [
     (["connect", "a.test", "65536"], 2, "`65536` is not a port: use 1 to 65535", "connect"),
     (["connect", "a.test\r\nX:", "22"], 2, "`a.test\\x0d\\x0aX:` is not a host", "connect"),
     (["init", "here"], 2, "unexpected argument: here", "init"),
-    (["audit"], 2, "a step is missing; give one of: verify, key, merge, prune, report, query, summary, show, why, tail, export, send", "audit"),
+    (["audit"], 2, "a step is missing; give one of: verify, key, merge, prune, report, query, summary, show, why, tail, export, serve, send", "audit"),
 ]
 # (words, exit status, how what is said on standard output begins)
 RIGHT = [

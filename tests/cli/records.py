@@ -292,6 +292,12 @@ def report(stage):
     expect({row["program"] for row in rows("--by", "program")}, {"'=cmd|calc"})
     expect({row["run"] for row in rows("--by", "run", "--since", "60d")}, {"7f3a9c", "000002"})
     assert "team:3: deny b.test" in {row["rule"] for row in rows("--by", "rule")}
+    for args in ((), ("--run", "7f3a9c")):
+        by_day = rows("--by", "day", *args)
+        expect([row["day"] for row in by_day], sorted(row["day"] for row in by_day))
+        expect({row["day"] for row in by_day}, {row[f"{which}_utc"][:10] for row in by_day for which in ("first", "last")})
+        expect([sum(int(row[name]) for row in by_day) for name in ("allowed", "denied", "connections", "bytes_down")],
+               [sum(int(row[name]) for row in rows("--by", "rule", *args)) for name in ("allowed", "denied", "connections", "bytes_down")])
     text = stage.run("audit", "report").stdout
     assert "UTC" in text and "in local time" in text and "+0300" in text and "old.test" not in text, text
     made = json.loads(stage.run("audit", "report", "--json", "--by", "host").stdout)

@@ -77,9 +77,9 @@ int store_find(struct store *store, const struct store_filter *filter, store_eac
 int store_find_line(struct store *store, const struct gateway_logged *record, char **ret_line,
 		    struct err *why);
 
-/* What records are summed by. */
-enum store_dimension { STORE_HOST, STORE_PERSON, STORE_RUN, STORE_PROGRAM, STORE_RULE };
-#define STORE_DIMENSIONS (STORE_RULE + 1)
+/* What records are summed by. Days are those of UTC; the key is "2026-11-25". */
+enum store_dimension { STORE_HOST, STORE_PERSON, STORE_RUN, STORE_PROGRAM, STORE_RULE, STORE_DAY };
+#define STORE_DIMENSIONS STORE_DAY /* that sums are kept of */
 /* Decisions and ends of connections to destinations, without those to ports that a run publishes,
  * because the command did not make them. */
 struct store_sums {

@@ -25,16 +25,27 @@ _Static_assert(STORE_NO_VERDICT == 0 && STORE_ALLOW == 1, "the verdicts above");
 static const char sql_days[] = "SELECT " KEYS "," SUMS ",min(first),max(last) FROM sums WHERE "
 			       "dimension=?1 AND day>=?2 GROUP BY key,instead,verdict";
 
+/* The same by day: the sums of any other dimension have every record once. */
+static const char sql_by_day[] = "SELECT date(day*86400,'unixepoch'),'',verdict," SUMS
+				 ",min(first),max(last) FROM sums WHERE dimension=?1 AND day>=?2 "
+				 "GROUP BY day,verdict";
+
 static char *sql_records(const struct store_sums *what)
 {
+	const char *chosen = what->run ? "run=(SELECT id FROM texts WHERE text=?3) AND +time>=?1"
+				       : "time>=?1 AND time<?2";
+
+	if (what->dimension == STORE_DAY)
+		return mem_printf("SELECT date(time/1000000,'unixepoch') AS key,'',verdict," SUMS
+				  ",min(time),max(time) FROM records WHERE is_summed AND %s GROUP "
+				  "BY key,verdict",
+				  chosen);
 	const char *key = columns[what->dimension].key;
 
 	return mem_printf("SELECT " KEYS "," SUMS ",min(time),max(time) FROM (SELECT %s AS key,"
 			  "iif(%s=0,%s,0) AS instead,verdict,times,up,down,time FROM records WHERE "
 			  "is_summed AND %s) GROUP BY key,instead,verdict",
-			  key, key, columns[what->dimension].instead,
-			  what->run ? "run=(SELECT id FROM texts WHERE text=?3) AND +time>=?1"
-				    : "time>=?1 AND time<?2");
+			  key, key, columns[what->dimension].instead, chosen);
 }
 
 static int sum_rows(struct store *store, sqlite3_stmt *rows, store_sum_fn each, void *arg,
@@ -65,11 +76,12 @@ static int sum_days(struct store *store, const struct store_sums *what, int64_t 
 		    store_sum_fn each, void *arg, struct err *why)
 {
 	auto_statement sqlite3_stmt *statement = NULL;
-	int r = store_prepare(store, sql_days, &statement, why);
+	bool is_by_day = what->dimension == STORE_DAY;
+	int r = store_prepare(store, is_by_day ? sql_by_day : sql_days, &statement, why);
 
 	if (r < 0)
 		return r;
-	(void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)what->dimension);
+	(void)sqlite3_bind_int64(statement, 1, is_by_day ? STORE_HOST : what->dimension);
 	(void)sqlite3_bind_int64(statement, 2, day);
 	return sum_rows(store, statement, each, arg, why);
 }
