@@ -81,7 +81,7 @@ static int sum_days(struct store *store, const struct store_sums *what, int64_t 
 
 	if (r < 0)
 		return r;
-	(void)sqlite3_bind_int64(statement, 1, is_by_day ? STORE_HOST : what->dimension);
+	(void)sqlite3_bind_int64(statement, 1, is_by_day ? STORE_RULE : what->dimension);
 	(void)sqlite3_bind_int64(statement, 2, day);
 	return sum_rows(store, statement, each, arg, why);
 }
