@@ -18,6 +18,9 @@ struct agent_host {
 	struct command_world *(*world_new)(const char *cwd, const char *path, char *const *writable,
 					   void *arg);
 	void (*world_free)(struct command_world *world, void *arg);
+	/* The folders of its search path in which no command could have put a program: borrowed
+	 * from @world. It may block, as the functions of a world, so call it in another process. */
+	const char *(*own_path)(struct command_world *world, void *arg);
 	/* Notes for later runs that commands will be able to write below @paths. It may block, so
 	 * call it in another process. Not 0 with @why: they must not be able to. */
 	int (*note_reach)(char *const *paths, struct err *why, void *arg);

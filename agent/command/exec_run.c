@@ -48,6 +48,11 @@ static struct task_exec *exec_new_of(struct task *task, const struct orchestrato
 	exec->is_confined = approved->is_confined;
 	exec->sandbox = sandbox;
 	exec->program = approved->program;
+	if (approved->is_open_by_rule) {
+		/* Its programs start others by their names, too. */
+		exec->env = mem_copy_list((const char *const *)task->env);
+		mem_append_list(&exec->env, mem_printf("PATH=%s", look_own_path(task)));
+	}
 	refusal_init(&exec->refusals);
 	exec->allowed = json_array();
 	return exec;
@@ -161,6 +166,7 @@ static void free_exec(struct task_exec *exec)
 {
 	loop_timer_stop(&exec->yield);
 	aside_free(exec->look.aside);
+	mem_free_list(exec->env);
 	free(exec->look.seen);
 	free(exec->look.unknown);
 	json_decref(exec->look.made);
@@ -332,7 +338,7 @@ static void make_plan(struct task_exec *exec)
 		.argv = (const char *const *)task->argv,
 		.env = agent->config.env,
 		.env_set = agent->config.env_set,
-		.env_asked = (const char *const *)task->env,
+		.env_asked = (const char *const *)(exec->env ? exec->env : task->env),
 		.cwd = task->cwd,
 		.hidden = agent->config.hidden,
 		.read_only = agent->config.read_only,

@@ -35,7 +35,9 @@
 enum {
 	FOUND = 'f', /* about a task: a program that a word names, */
 	WRITABLE = 'w',
-	SAW = 's', /* before an exec: all that follows, or why it must not start, */
+	OURS = 'g',     /* a program that no command could have put or changed, */
+	OWN_PATH = 'e', /* and the folders of PATH with only such ones, */
+	SAW = 's',      /* before an exec: all that follows, or why it must not start, */
 	MUST_NOT = 'n',
 	MADE = 'm', /* after it */
 	OPENABLE = 'o',
@@ -165,9 +167,25 @@ static bool may_write_seen(const char *path, void *arg)
 	return find(arg, WRITABLE, path) != NULL;
 }
 
+static bool may_be_theirs_seen(const char *name, void *arg)
+{
+	return find(arg, OURS, name) == NULL;
+}
+
 void look_world_init(struct task *task)
 {
-	task->look.world = (struct command_world){ resolve_seen, may_write_seen, task };
+	task->look.world = (struct command_world){ .resolve = resolve_seen,
+						   .may_write = may_write_seen,
+						   .may_be_theirs = may_be_theirs_seen,
+						   .arg = task };
+}
+
+const char *look_own_path(const struct task *task)
+{
+	const char *path = find(task, OWN_PATH, "");
+
+	/* An empty PATH would be the command's working folder. */
+	return path && path[0] ? path : "/dev/null";
 }
 
 /* In the process: looks at the file system, and writes down what it finds. */
@@ -200,14 +218,29 @@ static bool may_write(const char *path, void *arg)
 	return may;
 }
 
+static bool may_be_theirs(const char *name, void *arg)
+{
+	const struct looking *looking = arg;
+	const struct command_world *world = looking->world;
+	bool may = world->may_be_theirs && world->may_be_theirs(name, world->arg);
+
+	if (!may)
+		look_put(looking->out, OURS, name, "");
+	return may;
+}
+
 void look_words(FILE *out, const struct task *task)
 {
+	const struct agent_config *config = &task->session->agent->config;
 	struct command_rules *none = command_rules_new();
 	const struct command_rules *given = task->session->agent->rules;
 	const struct command_rules *rules = given ? given : none;
 	const char *const *argv = (const char *const *)task->argv;
 	struct looking looking = { task->world, out };
-	const struct command_world world = { resolve, may_write, &looking };
+	const struct command_world world = { .resolve = resolve,
+					     .may_write = may_write,
+					     .may_be_theirs = may_be_theirs,
+					     .arg = &looking };
 	struct command_pieces *pieces = command_pieces_new(argv);
 	struct command_proposal proposal = { 0 };
 	struct command_verdict verdict;
@@ -215,6 +248,8 @@ void look_words(FILE *out, const struct task *task)
 
 	/* Resolves every name that the orchestrator may want to know. */
 	command_rules_decide(rules, &world, argv, &verdict);
+	if (verdict.is_unconfined)
+		look_put(out, OWN_PATH, "", config->host->own_path(task->world, config->arg));
 	command_proposal(rules, &world, argv, &proposal);
 	for (size_t i = 0; i < command_pieces_count(pieces); i++) {
 		const struct command_piece *piece = command_pieces_get(pieces, i);

@@ -23,6 +23,9 @@ const char *look_next(const struct task *task, char kind, size_t *at, const char
  * is unknown, so no rule allows it. Borrows. */
 void look_words(FILE *out, const struct task *task);
 void look_world_init(struct task *task);
+/* The PATH of a command that a rule lets leave its sandbox: no command could have put a program
+ * into it. Borrowed from @task. */
+const char *look_own_path(const struct task *task);
 
 /* Finds the state of the exec's files, and then calls @run, which starts @exec, unless the search
  * has failed. */

@@ -36,6 +36,7 @@ struct task_exec {
 	size_t attempt;  /* of its task: 1, or 2 for a retry */
 	struct exec_sandbox *sandbox;
 	bool is_confined;
+	char **env;                  /* instead of the task's; NULL: that one */
 	struct command_file program; /* path "": argv[0] is looked up */
 	struct exec_plan_config plan;
 	struct task_exec_look look; /* its search, before it has a result: it was not started */

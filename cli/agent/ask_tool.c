@@ -146,7 +146,7 @@ static int finish(pid_t pid, int64_t deadline_ms, int r)
 int ask_tool(const char *const *argv, char **ret_output, void *arg, struct err *why)
 {
 	const struct ask_tool *self = arg;
-	auto_free char *path = trusted_path(self->cwd, self->reach);
+	auto_free char *path = trusted_path(getenv("PATH"), self->cwd, self->reach);
 	auto_free char *program = trusted_find(path, argv[0], self->cwd, self->reach);
 	auto_free char *setting = mem_printf("PATH=%s", path);
 	auto_free char **environment = environment_with(setting);

@@ -92,5 +92,5 @@ static bool may_write(const char *path, void *arg)
 
 void command_world_init(struct command_world *ret, struct command_world_places *places)
 {
-	*ret = (struct command_world){ resolve, may_write, places };
+	*ret = (struct command_world){ .resolve = resolve, .may_write = may_write, .arg = places };
 }

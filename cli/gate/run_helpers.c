@@ -503,7 +503,7 @@ static struct reach *open_reach(const struct run_places *places, char *const *wr
 char *run_helpers_find(const char *name, const struct run_places *places, char *const *writable)
 {
 	struct reach *reach = open_reach(places, writable);
-	auto_free char *path = trusted_path(places->cwd, reach);
+	auto_free char *path = trusted_path(getenv("PATH"), places->cwd, reach);
 	char *program = trusted_find(path, name, places->cwd, reach);
 
 	reach_close(reach);
@@ -522,7 +522,7 @@ int run_helpers_make(const struct run_helper_options *options, const struct run_
 	struct run_helpers *self = mem_new(sizeof(*self));
 
 	self->reach = open_reach(places, writable);
-	self->path = trusted_path(places->cwd, self->reach);
+	self->path = trusted_path(getenv("PATH"), places->cwd, self->reach);
 	self->environment = make_environment(self->path);
 	int status = choose_reviewer(self, options, policy);
 

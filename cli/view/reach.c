@@ -311,6 +311,19 @@ struct reach *reach_open(const char *state, struct err *why)
 	return roots;
 }
 
+void reach_forget_unconfined(struct reach *roots)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < roots->count; i++) {
+		if (strcmp(roots->list[i].path, "/") == 0)
+			free(roots->list[i].path);
+		else
+			roots->list[kept++] = roots->list[i];
+	}
+	roots->count = kept;
+}
+
 void reach_add(struct reach *roots, char *const *writable, const char *hidden)
 {
 	/* A change in these folders before the first command was made by another program. */

@@ -14,6 +14,9 @@ struct reach;
  * NULL with @why: the list cannot be read. */
 struct reach *reach_open(const char *state, struct err *why);
 void reach_close(struct reach *reach); /* NULL is fine */
+/* Forgets the root of the file system: what ran with all rights was let out by a person or a rule.
+ */
+void reach_forget_unconfined(struct reach *reach);
 /* Commands of this run may write in @writable, NULL-terminated, but not in @hidden, the user's
  * folder; NULL: none. */
 void reach_add(struct reach *reach, char *const *writable, const char *hidden);

@@ -22,9 +22,8 @@ bool trusted_is_within(const char *path, const char *folder)
 	return strncmp(real, top, len) == 0 && (real[len] == '/' || real[len] == '\0');
 }
 
-char *trusted_path(const char *cwd, const struct reach *reach)
+char *trusted_path(const char *path, const char *cwd, const struct reach *reach)
 {
-	const char *path = getenv("PATH");
 	auto_free char *list = mem_strdup(path ? path : "/usr/local/bin:/usr/bin:/bin");
 	auto_free char *out = mem_strdup("");
 	char *rest = list;

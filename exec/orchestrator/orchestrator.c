@@ -100,6 +100,8 @@ static void start_exec(struct orchestrator *orchestrator, struct request *reques
 		.request = request->number,
 		.is_retry = request->is_retry,
 		.is_confined = request->is_confined,
+		.is_open_by_rule = !request->is_confined && !request->is_retry &&
+				   request->judgement.is_rule_open,
 		.sandbox = request->sandbox,
 		.accesses = request->granted.list,
 		.access_count = request->granted.count,

@@ -70,6 +70,7 @@ struct orchestrator_question {
 struct orchestrator_exec {
 	uint64_t number, request;
 	bool is_retry, is_confined;
+	bool is_open_by_rule;               /* not confined, as a rule says */
 	const struct exec_sandbox *sandbox; /* if confined: exactly this one */
 	/* Granted to this exec in addition to its sandbox: destinations, programs. */
 	const struct orchestrator_access *accesses;

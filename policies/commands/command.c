@@ -6,6 +6,7 @@
 #include "policies/commands/danger_impl.h"
 #include "policies/commands/judge_impl.h"
 #include "policies/commands/safe_impl.h"
+#include "policies/commands/shell/shell_impl.h"
 #include "policies/commands/shell/variable_impl.h"
 
 static const char *const actions[] = {
@@ -81,6 +82,15 @@ static void add_judgement(const struct command_rules *rules, const struct comman
 	show(ret->why, sizeof(ret->why), judgement->why);
 }
 
+/* A rule names a program, not what a command puts in its place. */
+static bool may_be_theirs(const struct command_world *world, const struct command_piece *piece)
+{
+	if (!world || !world->may_be_theirs || piece->argc == 0)
+		return false;
+	return !(piece->flags & COMMAND_IN_SHELL && shell_has_builtin(piece->argv[0])) &&
+	       world->may_be_theirs(piece->argv[0], world->arg);
+}
+
 static void judge_all(const struct command_rules *rules, const struct command_world *world,
 		      const struct command_pieces *pieces, struct command_verdict *ret)
 {
@@ -100,6 +110,9 @@ static void judge_all(const struct command_rules *rules, const struct command_wo
 	/* There were only launchers and harmless assignments: no rule allowed anything. */
 	if (!has_rule && ret->action == COMMAND_ALLOW)
 		ret->action = COMMAND_UNMATCHED;
+	for (size_t i = 0; i < pieces->count && ret->is_unconfined && ret->action == COMMAND_ALLOW;
+	     i++)
+		ret->is_unconfined = !may_be_theirs(world, &pieces->list[i]);
 }
 
 void command_rules_decide(const struct command_rules *rules, const struct command_world *world,

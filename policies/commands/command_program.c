@@ -52,7 +52,9 @@ static bool is_true_name(const struct opened *opened, const char *name)
 
 static void decide(struct opened *opened, const char *const *argv, struct command_verdict *ret)
 {
-	const struct command_world ours = { resolve, may_write, opened };
+	const struct command_world ours = { .resolve = resolve,
+					    .may_write = may_write,
+					    .arg = opened };
 
 	command_rules_decide(opened->rules, &ours, argv, ret);
 	if (opened->is_seen_enough && ret->action == COMMAND_ASK)

@@ -41,11 +41,12 @@ struct command_file {
 };
 /* What the caller knows about files; any function may be NULL. */
 struct command_world {
-	/* Finds the file of @name (a bare name: in PATH; else as the command would open it). 0 or
-	 * -errno. The caller must refuse a PATH with relative entries. */
+	/* Finds the file of @name (bare: in PATH, which has no relative entries). 0 or -errno. */
 	int (*resolve)(const char *name, struct command_file *ret, void *arg);
 	/* May a redirection write @path? If NULL, only the null device and similar ones. */
 	bool (*may_write)(const char *path, void *arg);
+	/* Could a command in a sandbox choose the file of @name, or its content? If NULL, no. */
+	bool (*may_be_theirs)(const char *name, void *arg);
 	void *arg;
 };
 
@@ -104,7 +105,7 @@ struct command_verdict {
 	enum command_action action;
 	enum command_action seen; /* of the pieces; differs when not all was understood */
 	bool is_understood;
-	bool is_unconfined; /* allowed, and a rule with `unconfined` matched every piece */
+	bool is_unconfined; /* allowed, by `unconfined` for every piece, and none may be theirs */
 	bool is_safe;       /* the pieces that no rule allows only read */
 	size_t piece;       /* that decided: index into command_pieces_new() of the same argv */
 	char piece_text[COMMAND_TEXT_MAX];
@@ -113,8 +114,7 @@ struct command_verdict {
 	char because[COMMAND_TEXT_MAX];
 	char why[256];    /* what was not understood, or why no rule can allow it; or "" */
 	char danger[128]; /* why a command without a rule is dangerous; or "" */
-	/* The file of argv[0], to be executed instead of the name; path "": not looked up. */
-	struct command_file program;
+	struct command_file program; /* of argv[0], to be executed; path "": not looked up */
 };
 /* Borrows all; @world may be NULL. What was not understood is COMMAND_ASK at best. */
 void command_rules_decide(const struct command_rules *rules, const struct command_world *world,

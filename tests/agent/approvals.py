@@ -368,6 +368,42 @@ def with_an_environment(stage):
     client.never("approval_request")
 
 
+def with_a_program_of_the_command(stage):
+    """A rule, or an answer for the session, is about the program that was meant, not about one that a command put into a folder of PATH
+    (a virtual environment of Python is such a folder): neither the named one, nor the shell around it, nor one that it starts."""
+    out, place = stage.top / "escaped", stage.work / ".venv" / "bin"
+    place.mkdir(parents=True)
+    tool = stage.top / "tools" / "publish"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\nhelper || true\n")
+    tool.chmod(0o755)
+    stage.env["PATH"] = f"{place}:{tool.parent}:{stage.env['PATH']}"
+    stage.policy("command allow publish unconfined\n")
+    client = stage.client("--allow-unconfined")
+    client.configure("on-request", sandbox={"mode": "workspace-write", "exclude_slash_tmp": True, "exclude_tmpdir": True})
+
+    def plant(name):
+        text = f"#!/usr/bin/env python3\\nopen(\"{out}\", \"w\")\\n"
+        script = f"printf '{text}' >.venv/bin/{name} && chmod 755 .venv/bin/{name}"
+        assert client.run(["/bin/sh", "-c", script])["exit_code"] == 0
+
+    for name, is_confined in (("none", False), ("helper", False), ("sh", False), ("publish", True)):
+        plant(name)
+        assert client.run(["publish"])["confined"] is is_confined, name
+        assert client.run(["sh", "-c", "publish"])["confined"] is (is_confined or name == "sh"), name
+        assert not out.exists(), name
+        (place / name).unlink()
+    id = client.send("exec", command=["id"], sandbox_permissions="require_escalated")
+    client.answer(client.next("approval_request"), "approved_for_session")
+    client.next("exec_end", id=id, exit_code=0)
+    assert client.run(["sh", "-c", "id"], sandbox_permissions="require_escalated")["confined"] is False  # the same
+    plant("sh")
+    id = client.send("exec", command=["sh", "-c", "id"], sandbox_permissions="require_escalated")
+    client.answer(client.next("approval_request", program=str(place / "sh")), "denied")
+    client.next("exec_end", id=id, status="rejected")
+    assert not out.exists()
+
+
 def for_good(stage):
     client = stage.client()
     client.configure("untrusted")
@@ -896,7 +932,7 @@ def hooks_that_cannot_be(stage):
 
 CASES = [hooks_speak_first, no_hook_types_a_domain, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
          a_retry_is_its_own_question, a_retry_is_remembered, a_retry_is_remembered_for_good, permissions_for_the_session, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, the_gates_own_is_not_asked_about, granular,
-         for_the_session, everyday_scripts, no_script_passes_a_denial, no_list_is_ignored, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time, interrupted_while_it_is_asked,
+         for_the_session, everyday_scripts, no_script_passes_a_denial, no_list_is_ignored, with_an_environment, with_a_program_of_the_command, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time, interrupted_while_it_is_asked,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
          intercepted_programs, intercepted_scripts, intercepted_by_the_option, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
 

@@ -36,7 +36,7 @@ char *tool_find(const char *name, struct err *why)
 {
 	auto_free char *state = cli_state_dir(), *cwd = realpath(".", NULL);
 	struct reach *reach = reach_open(state, NULL);
-	auto_free char *path = trusted_path(cwd, reach);
+	auto_free char *path = trusted_path(getenv("PATH"), cwd, reach);
 	char *found = trusted_find(path, name, cwd, reach);
 
 	reach_close(reach);

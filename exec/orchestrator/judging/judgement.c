@@ -163,6 +163,7 @@ static void judge_command(const struct setting *setting, const struct orchestrat
 	ret->program = verdict.program;
 	run->is_rule_unconfined =
 		verdict.is_unconfined && setting->config.may_leave_by_rule && !wanted->must_confine;
+	ret->is_rule_open = run->is_rule_unconfined;
 	ret->is_rule_held = verdict.is_unconfined && !setting->config.may_leave_by_rule;
 	ret->is_by_rule = is_by_rule || verdict.action == COMMAND_ALLOW;
 	if (ret->is_by_rule)

@@ -9,6 +9,7 @@ struct setting;
 
 struct judgement {
 	enum orchestrator_requirement requirement;
+	bool is_rule_open; /* a rule lets it run unconfined */
 	bool is_rule_held; /* a rule allows it unconfined, but this session may not use that */
 	bool is_confined, is_wider; /* is_wider: than its sandbox, so an answer is required */
 	enum orchestrator_confinement confinement; /* what remains of request.confinement */

@@ -32,20 +32,34 @@ static void mix_number(struct mixer *mixer, uint64_t number)
 	mix(mixer, text);
 }
 
+/* Is it a shell of the system, and not a program that a command put into a folder of PATH? */
+static bool is_shell(const struct command_world *world, const char *argv0)
+{
+	static const char *const shells[] = { "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/dash",
+					      "/bin/sh",     "/bin/bash",     "/bin/dash" };
+	struct command_file file;
+	const char *path = argv0;
+
+	if (world && world->resolve)
+		path = world->resolve(argv0, &file, world->arg) == 0 ? file.path : "";
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
+		if (strcmp(path, shells[i]) == 0 ||
+		    (!world && strcmp(path, strrchr(shells[i], '/') + 1) == 0))
+			return true;
+	}
+	return false;
+}
+
 /* The words of `sh -c 'one plain command'`, which runs just that command. NULL: use @argv itself. A
  * login shell (`-lc`) reads files that may change the meaning of a word, so it never matches. */
 static const struct command_piece *find_inner(const struct command_pieces *pieces,
+					      const struct command_world *world,
 					      const char *const *argv)
 {
-	static const char *const shells[] = { "sh",          "bash",          "dash",
-					      "/bin/sh",     "/bin/bash",     "/bin/dash",
-					      "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/dash" };
-	bool is_shell = false;
 	size_t redirects;
 
-	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-		is_shell |= strcmp(argv[0], shells[i]) == 0;
-	if (!is_shell || !argv[1] || strcmp(argv[1], "-c") != 0 || !argv[2] || argv[3])
+	if (!is_shell(world, argv[0]) || !argv[1] || strcmp(argv[1], "-c") != 0 || !argv[2] ||
+	    argv[3])
 		return NULL;
 	(void)command_pieces_redirects(pieces, &redirects);
 	if (command_pieces_why(pieces) || command_pieces_count(pieces) != 2 || redirects > 0)
@@ -73,7 +87,7 @@ static void mix_command(struct mixer *mixer, const struct orchestrator_request *
 {
 	const struct command_world *world = wanted->world;
 	struct command_pieces *pieces = command_pieces_new(wanted->argv);
-	const struct command_piece *inner = find_inner(pieces, wanted->argv);
+	const struct command_piece *inner = find_inner(pieces, world, wanted->argv);
 	const char *const *argv = inner ? inner->argv : wanted->argv;
 	struct command_file file = *program;
 

@@ -50,6 +50,11 @@ static void world_free(struct command_world *world, void *arg)
 	free(world);
 }
 
+static const char *own_path(struct command_world *world, void *arg)
+{
+	return "";
+}
+
 static void widen(char *const *paths, void *arg)
 {
 	for (char *const *path = paths; *path; path++)
@@ -76,8 +81,8 @@ static void on_end(void *arg)
 {
 }
 
-static const struct agent_host host = { world_new, world_free, note_reach, widen,
-					guarded,   store,      on_end };
+static const struct agent_host host = { world_new, world_free, own_path, note_reach,
+					widen,     guarded,    store,    on_end };
 
 static const char *text_of(const json_t *event, const char *name)
 {
