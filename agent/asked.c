@@ -154,6 +154,7 @@ static void say_grant(struct asked *text, const json_t *event, const char *kind)
 		say(text, "\nwarning: it is an address of a private network");
 	say_member(text, event, "warning", "warning: ");
 	say_command(text, event);
+	say_list(text, event, "env", "variable: ");
 	say_accesses(text, event);
 	say_list(text, event, "items", "  ");
 	say_member(text, event, "cwd", "in: ");

@@ -478,6 +478,19 @@ def commands_are_asked(stage):
     editor.ends(0)
 
 
+def variables_are_shown(stage):
+    """What the agent sets for one command is shown with it: a harmless command with LD_PRELOAD is not harmless."""
+    stage.policy("command allow /usr/bin/python3\n")
+    editor = Editor(stage, "--approval", "untrusted")
+    editor.in_session()
+    editor.says(id=1, method="terminal/create", params={"command": "true", "args": ["x"], "env": [{"name": "LD_PRELOAD", "value": "./a\nb.so"}]})
+    asked = editor.question()
+    lines = asked["params"]["toolCall"]["content"][0]["content"]["text"].splitlines()
+    assert "variable: LD_PRELOAD=./a\\x0ab.so" in lines, lines
+    editor.send(id=asked["id"], result={"outcome": {"outcome": "selected", "optionId": "denied"}})
+    editor.hears_refusal(1, -32000)
+
+
 def nothing_is_asked(stage):
     server = stage.web("a.test")
     editor = Editor(stage, "--approval", "never")
@@ -536,7 +549,7 @@ def options(stage):
 CASES = [
     plain("capabilities"), with_web("allowed", 2), with_web("session", 3), with_web("denied", 0), elsewhere, late, careful,
     plain("terminals"), plain("files"), plain("permission"), plain("ends"), recorded, before_a_session, unasked_session, forged, bad_lines, long_lines,
-    methods, other_case, shown_often, editor_leaves, last_words, editor_is_deaf, agent_is_silent, agent_ends, told_to_end, nobody_answers, commands_are_asked, nothing_is_asked,
+    methods, other_case, shown_often, editor_leaves, last_words, editor_is_deaf, agent_is_silent, agent_ends, told_to_end, nobody_answers, commands_are_asked, variables_are_shown, nothing_is_asked,
     many_terminals, profile, options,
 ]
 
