@@ -7,6 +7,7 @@
 #include "agent/rpc/limits.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 enum kind { ADD, DELETE, UPDATE };
 static const char *const kinds[] = {
@@ -30,18 +31,63 @@ static const struct fields_entry fields[] = {
 	{ 0 },
 };
 
-/* Begins with a hunk, and has only lines that a hunk can have: so no header names another file than
- * the path of the change. */
+/* The lines of a hunk that are still to come, of the file before and of the file after. */
+struct hunk {
+	uint64_t old, new;
+};
+
+/* Reads `NUMBER` or `NUMBER,COUNT`; without a count it is 1. NULL: it is neither. */
+static const char *read_range(const char *at, uint64_t *ret_count)
+{
+	size_t len = strspn(at, "0123456789");
+	int r = text_to_u64(at, len, UINT32_MAX, ret_count);
+
+	*ret_count = 1;
+	at += len;
+	if (r < 0 || *at != ',')
+		return r < 0 ? NULL : at;
+	len = strspn(++at, "0123456789");
+	return text_to_u64(at, len, UINT32_MAX, ret_count) < 0 ? NULL : at + len;
+}
+
+static bool read_hunk(const char *line, struct hunk *ret)
+{
+	const char *at = strncmp(line, "@@ -", 4) == 0 ? read_range(line + 4, &ret->old) : NULL;
+
+	at = at && strncmp(at, " +", 2) == 0 ? read_range(at + 2, &ret->new) : NULL;
+	return at && strncmp(at, " @@", 3) == 0;
+}
+
+static bool take_line(char first, struct hunk *hunk)
+{
+	bool is_old = first != '+', is_new = first != '-';
+
+	if (!strchr(" +-\n", first) || (is_old && hunk->old == 0) || (is_new && hunk->new == 0))
+		return false;
+	hunk->old -= is_old;
+	hunk->new -= is_new;
+	return true;
+}
+
+/* Has only hunks, each with as many lines as it says: a program that applies them would take a line
+ * after these for a header, which could name another file than the path of the change. */
 static bool is_diff(const char *text)
 {
-	if (strncmp(text, "@@ -", 4) != 0)
+	struct hunk hunk = { 0 };
+	const char *end;
+
+	if (*text != '@')
 		return false;
-	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, "@@ -", 4) != 0 && *line && !strchr(" +-\\\n", *line))
+	for (const char *line = text; *line; line = *end ? end + 1 : end) {
+		bool is_over = hunk.old == 0 && hunk.new == 0;
+
+		end = line + strcspn(line, "\n");
+		if (*line == '\\' || (is_over && *line == '\n'))
+			continue; /* "\ No newline at end of file" */
+		if (is_over ? !read_hunk(line, &hunk) : !take_line(*line, &hunk))
 			return false;
 	}
-	return true;
+	return hunk.old == 0 && hunk.new == 0;
 }
 
 static int check(const struct change *change, struct err *why)
@@ -60,8 +106,8 @@ static int check(const struct change *change, struct err *why)
 			       "\"move_path\"");
 	if (change->diff && !is_diff(change->diff))
 		return err_set(why, -EINVAL,
-			       "\"unified_diff\" must begin with `@@ -` and have only lines of "
-			       "hunks, without a header");
+			       "\"unified_diff\" must have only hunks, without a header, each with "
+			       "as many lines as its `@@` says");
 	return 0;
 }
 

@@ -275,9 +275,10 @@ def what_it_changes(stage):
     # Another patch of the same files is another question; the same one is not.
     same = client.send("request_patch_approval", changes=changes, reason="tidy")
     client.next("approval_updated", approval=question["approval"])
-    other = client.send("request_patch_approval", changes=[changes[0], dict(changes[1]), dict(changes[2], unified_diff=DIFF + "+z\n")])
+    longer = "@@ -1 +1,3 @@\n x\n+y\n+z\n"
+    other = client.send("request_patch_approval", changes=[changes[0], dict(changes[1]), dict(changes[2], unified_diff=longer)])
     second = client.next("approval_request", kind="patch")
-    assert second["changes"][2]["unified_diff"] == DIFF + "+z\n" and second["ids"] == [other], second
+    assert second["changes"][2]["unified_diff"] == longer and second["ids"] == [other], second
     client.answer(question, "approved")
     for task in (id, same):
         begin = client.next("patch_apply_begin", id=task)
@@ -381,9 +382,18 @@ def no_change_at_all(stage):
              [{"path": "a", "kind": "delete", "move_path": "b"}], [add, dict(add, path="./a")],
              [add, {"path": "b", "kind": "update", "move_path": "a"}], [dict(add, content="x" * (256 << 10))], [dict(add, path="b/../a")],
              [dict(add, path=f"f{i}") for i in range(513)]]
+    # A line after the last of a hunk may be a header to the program that applies it, though it looks like one of a hunk.
+    behind = ["--- ../b\n+++ ../b\n@@ -1 +1 @@\n-x\n+y\n", "+z\n", "-z\n", " z\n", "\n--- ../b\n+++ ../b\n@@ -1 +1 @@\n-x\n+y\n"]
+    diffs = [DIFF + more for more in behind]
+    diffs += ["@@ -1 +1,3 @@\n x\n+y\n", "@@ -2 +1,2 @@\n x\n+y\n+z\n", "@@ -1 +1,2 @\n x\n+y\n", "@@ -1,x +1,2 @@\n x\n+y\n",
+              "@@ -1,18446744073709551617 +1,2 @@\n x\n+y\n", "@@ -0,0 +0,0 @@\n--- ../b\n", "@@ -1 +1,2 @@\n x\n@@ -9 +9 @@\n+y\n"]
+    cases += [[{"path": "a", "kind": "update", "unified_diff": diff}] for diff in diffs]
     for changes in cases:
         client.wrong("request_patch_approval", "m", changes=changes)
         client.error("m", "malformed")
+    for diff in DIFF + "@@ -7,2 +8,0 @@ f()\n-a\n-\n", "@@ -1,2 +1 @@\n\n--a\n\\ No newline at end of file\n", "@@ -1 +1 @@\n-a\n+b":
+        id = client.send("request_patch_approval", changes=[{"path": "a", "kind": "update", "unified_diff": diff}])
+        assert client.next("task_complete", id=id)["outcome"] == "approved"
     client.wrong("request_patch_approval", "m", changes=[add], files=["a"])
     client.error("m", "malformed")
     id = client.send("request_patch_approval", changes=[dict(add, path=f"f{i}", content="x" * 300) for i in range(400)])
