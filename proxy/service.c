@@ -11,12 +11,14 @@
 #include "base/http1/http1.h"
 #include "base/mem.h"
 #include "base/net/listener.h"
+#include "base/text.h"
 #include "proxy/connection.h"
 #include "proxy/entrance.h"
 #include "proxy/proxy_service.h"
 #include "proxy/way.h"
 
 #define BASIC     "basic"
+#define FIELD     "proxy-authorization"
 #define LOGIN_MAX 1024 /* NAME:SECRET */
 
 /* Clients that nothing identifies, or not yet, leave the other half of the descriptors to those
@@ -237,15 +239,27 @@ static enum policy_reason leave_login(struct connection *connection)
 		    way_of(service, exec_of_client(service->config, connection->client.fd)));
 }
 
+/* Of two fields, a proxy in front may have added one: which of them it means is not known. */
+static bool has_one_login(const struct http1_head *head)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < head->field_count; i++)
+		count +=
+			text_equal_nocase(head->fields[i].name.at, head->fields[i].name.len, FIELD);
+	return count == 1;
+}
+
 enum policy_reason service_admit(struct connection *connection, const struct http1_head *head)
 {
 	const struct http1_field *field;
 
 	if (!service_has_logins(connection->proxy))
 		return service_admit_unnamed(connection);
-	field = http1_head_find(head, "proxy-authorization");
+	field = http1_head_find(head, FIELD);
 	if (field)
-		return login_basic(connection, field->value);
+		return has_one_login(head) ? login_basic(connection, field->value)
+					   : POLICY_LOGIN_NEEDED;
 	enum policy_reason reason = leave_login(connection);
 
 	return reason != POLICY_NONE ? reason : service_admit_unnamed(connection);

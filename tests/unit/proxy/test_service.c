@@ -88,6 +88,10 @@ static const struct {
 	{ true, true, true, "Basic", "ci:" SECRET, 0, POLICY_LOGIN_NEEDED },
 	{ true, true, true, "Bearer ", "ci:" SECRET, 0, POLICY_LOGIN_NEEDED },
 	{ true, true, true, "Basic !", "ci:" SECRET, 0, POLICY_LOGIN_NEEDED },
+	/* two, of which another proxy may have added the one that it means */
+	{ true, true, true,
+	  "Basic Y2k6YSBzZWNyZXQsIHdpdGg6IGV2ZXJ5IGJ5dGU=\r\nProxy-Authorization: Basic ",
+	  "ci:another", 0, POLICY_LOGIN_NEEDED },
 };
 
 START_TEST(a_client_is_known_by_its_address_or_its_secret)
