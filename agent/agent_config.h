@@ -24,6 +24,8 @@ struct agent_host {
 	/* Notes for later runs that commands will be able to write below @paths. It may block, so
 	 * call it in another process. Not 0 with @why: they must not be able to. */
 	int (*note_reach)(char *const *paths, struct err *why, void *arg);
+	/* The folders in which commands may write, or could: returned owned. It may block. */
+	char **(*reached)(void *arg);
 	/* From now on commands can write below @paths. */
 	void (*widen)(char *const *paths, void *arg);
 	/* The files that the gate depends on, besides those that are hidden and read-only: returned

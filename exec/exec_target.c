@@ -34,6 +34,7 @@ struct exec_target_view {
 	size_t count;
 	enum exec_target otherwise; /* the result if no mark applies */
 	const struct policy_protection *protection;
+	struct paths theirs; /* borrowed: a link there gives no write access */
 };
 
 static void add(struct exec_target_view *view, const char *given, const char *kept,
@@ -42,7 +43,8 @@ static void add(struct exec_target_view *view, const char *given, const char *ke
 	struct mark *mark;
 	auto_free char *path = NULL;
 	struct stat what;
-	int r = paths_resolve_shared(given, &path, NULL);
+	int r = paths_resolve_shared(given, access == EXEC_WRITE ? &view->theirs : NULL, &path,
+				     NULL);
 
 	/* An entry whose path cannot be resolved gives no write access; a restriction applies by
 	 * its name. */
@@ -81,7 +83,7 @@ static void add_entries(struct plan *plan, const struct exec_sandbox *sandbox)
 	for (size_t i = 0; i < count; i++) {
 		auto_free char *path = NULL;
 
-		if (paths_resolve_shared(entries[i].path, &path, NULL) == 0 &&
+		if (paths_resolve_shared(entries[i].path, NULL, &path, NULL) == 0 &&
 		    !paths_has(lists[entries[i].access], path))
 			paths_add(lists[entries[i].access], path);
 	}
@@ -117,13 +119,15 @@ struct exec_target_view *exec_target_view_new_empty(void)
 
 struct exec_target_view *exec_target_view_new(const struct exec_sandbox *sandbox, const char *cwd,
 					      const struct policy_protection *protection,
-					      struct err *why)
+					      char **theirs, struct err *why)
 {
 	struct exec_target_view *view = mem_new(sizeof(*view));
 	static const struct policy_protection nothing;
 	size_t count;
 	const struct exec_entry *entries = exec_sandbox_entries(sandbox, &count);
 
+	view->theirs =
+		(struct paths){ theirs, theirs ? mem_count_list((const char *const *)theirs) : 0 };
 	view->otherwise = exec_sandbox_files(sandbox) == EXEC_FILES_RESTRICTED ? EXEC_TARGET_OUTSIDE
 									       : EXEC_TARGET_INSIDE;
 	for (size_t i = 0; i < count; i++)
@@ -220,7 +224,7 @@ static const char *why_kept(const struct exec_target_view *view, const char *pla
 bool exec_target_is_kept(const struct exec_target_view *view, const char *path, struct err *why)
 {
 	auto_free char *place = NULL;
-	int r = paths_resolve_shared(path, &place, why);
+	int r = paths_resolve_shared(path, NULL, &place, why);
 
 	if (r < 0 && r != -ENOENT)
 		return true;
@@ -302,7 +306,7 @@ static int find_place(const char *path, char **ret, struct err *why)
 	if (path[0] != '/' || name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return err_set(why, -EINVAL, "%.300s is not the path of a file", path);
 	(void)step_up(folder);
-	int r = paths_resolve_shared(folder, &real, why);
+	int r = paths_resolve_shared(folder, NULL, &real, why);
 
 	if (r < 0 && r != -ENOENT)
 		return r;
@@ -317,7 +321,7 @@ static int find_end(const char *place, char **ret, struct err *why)
 
 	if (paths_look(place, false, &what) < 0 || !S_ISLNK(what.st_mode))
 		return 0;
-	int r = paths_resolve_shared(place, ret, why);
+	int r = paths_resolve_shared(place, NULL, ret, why);
 
 	return r == -ENOENT ? 0 : r;
 }

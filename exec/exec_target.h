@@ -20,10 +20,10 @@ enum exec_target {
 
 /* Reads the sandbox's paths as they are now, and what its view protects in them. Returned owned;
  * NULL with @why: @cwd, or something that the policy protects, does not exist. @protection is
- * borrowed. */
+ * borrowed, and @theirs: see exec_plan_config. */
 struct exec_target_view *exec_target_view_new(const struct exec_sandbox *sandbox, const char *cwd,
 					      const struct policy_protection *protection,
-					      struct err *why);
+					      char **theirs, struct err *why);
 /* The same, but with nothing except what exec_target_view_keep() adds. */
 struct exec_target_view *exec_target_view_new_empty(void);
 /* No process may change @paths (NULL-terminated, may be NULL) or anything inside them. */

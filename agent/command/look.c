@@ -296,8 +296,12 @@ static void run_before(FILE *out, void *arg)
 		(void)fprintf(out, "%c%s", MUST_NOT, why.text); /* into memory, as below */
 		return;
 	}
+	auto_free_list char **theirs = config->host->reached(config->arg);
+
 	(void)fputc(SAW, out);
+	exec->plan.theirs = (const char *const *)theirs;
 	exec_look(&exec->plan, out);
+	exec->plan.theirs = NULL;
 }
 
 static void start_exec(struct task_exec *exec, const char *bytes, size_t len)

@@ -105,8 +105,9 @@ static enum exec_target judge(const struct task *task, char ***ret_places, struc
 	const struct session *session = task->session;
 	const struct agent_config *config = &session->agent->config;
 	char *const *files = task->files;
+	auto_free_list char **theirs = config->host->reached(config->arg);
 	struct exec_target_view *view =
-		exec_target_view_new(task->sandbox, session->cwd, config->protection, why);
+		exec_target_view_new(task->sandbox, session->cwd, config->protection, theirs, why);
 	auto_free_list char **guarded = config->host->guarded(config->arg);
 	enum exec_target target = EXEC_TARGET_INSIDE;
 

@@ -105,6 +105,22 @@ static void widen(char *const *paths, void *arg)
 	gate_widen(arg, paths);
 }
 
+static char **reached(void *arg)
+{
+	const struct gate *gate = arg;
+	struct reach *reach = reach_open(gate->places.state_dir, NULL);
+	char **folders = NULL;
+
+	if (reach) {
+		reach_forget_unconfined(reach);
+		folders = reach_folders(reach);
+	} else { /* not known: any */
+		mem_append_list(&folders, mem_strdup("/"));
+	}
+	reach_close(reach);
+	return folders;
+}
+
 static char **guarded(void *arg)
 {
 	return gate_guarded(arg);
@@ -136,6 +152,7 @@ const struct agent_host agent_host_of_gate = {
 	.own_path = own_path,
 	.note_reach = note_reach,
 	.widen = widen,
+	.reached = reached,
 	.guarded = guarded,
 	.store = store,
 	.caches = caches,

@@ -357,6 +357,8 @@ int gate_note_reach(const struct gate *gate, char *const *paths, struct err *why
 	const struct policy_reach reach = { gate->places.state_dir, gate->places.cwd,
 					    gate->places.config_dir, paths, NULL };
 
+	if (policy_reach_check_paths(gate->places.state_dir, paths, why) < 0)
+		return -EPERM;
 	return policy_reach_note(&reach, why) < 0 ? -EIO : 0;
 }
 

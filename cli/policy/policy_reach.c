@@ -151,6 +151,19 @@ int policy_reach_keep(const char *state, const struct run_loaded *loaded, struct
 	return r;
 }
 
+int policy_reach_check_paths(const char *state, char *const *paths, struct err *why)
+{
+	struct reach *roots = reach_open(state, why);
+
+	if (!roots)
+		return -EIO;
+	reach_forget_unconfined(roots);
+	int r = check_named(roots, paths, why);
+
+	reach_close(roots);
+	return r;
+}
+
 int policy_reach_note(const struct policy_reach *reach, struct err *why)
 {
 	return reach_note(reach->state, reach->writable, reach->config, why);

@@ -22,5 +22,7 @@ int policy_reach_check(const struct policy_reach *reach, struct run_loaded *load
 /* Notes and reports the marked files in the folder @state: call it when nothing refuses the run any
  * more. 0 or -errno with @why. */
 int policy_reach_keep(const char *state, const struct run_loaded *loaded, struct err *why);
+/* Refuses paths with a link that a command could have made. 0 or -errno with @why. */
+int policy_reach_check_paths(const char *state, char *const *paths, struct err *why);
 /* Notes that commands may write there from now on; call it before any of them runs. */
 int policy_reach_note(const struct policy_reach *reach, struct err *why);

@@ -330,6 +330,15 @@ void reach_add(struct reach *roots, char *const *writable, const char *hidden)
 	roots_add_own(roots, writable, hidden, NOT_YET);
 }
 
+char **reach_folders(const struct reach *roots)
+{
+	char **list = mem_new_array(roots->count + 1, sizeof(*list));
+
+	for (size_t i = 0; i < roots->count; i++)
+		list[i] = mem_strdup(roots->list[i].path);
+	return list;
+}
+
 int reach_look(const struct reach *roots, const char *path, struct reach_found *ret)
 {
 	auto_free struct walk *walk = mem_new(sizeof(*walk));

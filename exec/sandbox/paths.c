@@ -265,12 +265,13 @@ int paths_resolve(const char *path, const struct paths *writable, char **ret, st
 	return resolve(path, walk, writable, ret, why);
 }
 
-int paths_resolve_shared(const char *path, char **ret, struct err *why)
+int paths_resolve_shared(const char *path, const struct paths *writable, char **ret,
+			 struct err *why)
 {
 	auto_free struct walk *walk = mem_new(sizeof(*walk));
 
 	walk->is_shared = true;
-	return resolve(path, walk, NULL, ret, why);
+	return resolve(path, walk, writable, ret, why);
 }
 
 int paths_resolve_links(const char *path, struct paths *links, char **ret)

@@ -35,10 +35,12 @@ bool paths_is_around(const struct paths *paths, const char *directory);
  * it does not exist (then *@ret is the path it has if its missing parts are created as
  * directories). */
 int paths_resolve(const char *path, const struct paths *writable, char **ret, struct err *why);
-/* The same without @writable, for a path that another process will use: -EXDEV if it goes through a
- * link of /proc, -ENOTDIR if `..` follows a missing component. */
-int paths_resolve_shared(const char *path, char **ret, struct err *why);
-/* The same without @writable, with the path of every link that was followed added to @links. */
+/* The same for a path that another process will use: -EXDEV if it goes through a link of /proc,
+ * -ENOTDIR if `..` follows a missing component. */
+int paths_resolve_shared(const char *path, const struct paths *writable, char **ret,
+			 struct err *why);
+/* As paths_resolve() without @writable, with the path of every link that was followed added to
+ * @links. */
 int paths_resolve_links(const char *path, struct paths *links, char **ret);
 
 /* As stat(2), or lstat(2) if it does not follow a link at the end. Returns 0 or an error.

@@ -185,8 +185,7 @@ static void drop_buried(const struct plan *plan, struct paths *list)
 
 static int find(struct plan *plan, const struct exec_plan_config *config, struct err *why)
 {
-	int r = config->sandbox ? view_entries(plan, config->sandbox, why)
-				: plan_default(plan, config, why);
+	int r = config->sandbox ? view_entries(plan, config, why) : plan_default(plan, config, why);
 	if (r == 0)
 		r = view_protect_place(plan, config->protection, why);
 	if (r == 0)

@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "exec/exec_plan.h"
 #include "exec/exec_sandbox.h"
 #include "exec/sandbox/mounts.h"
 #include "exec/sandbox/paths.h"
@@ -75,16 +77,17 @@ static int add_writable(struct plan *plan, const struct place *place, struct err
 	return 0;
 }
 
-/* Links are followed once, now: the user who named the path decided on its target. */
+/* Links are followed once, now: the user who named the path decided on its target, unless the link
+ * lies in one of @theirs. */
 static int add_all_writable(struct plan *plan, const struct exec_entry *entries, size_t count,
-			    struct places *places, struct err *why)
+			    const struct paths *theirs, struct places *places, struct err *why)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < count && r == 0; i++) {
 		if (entries[i].access != EXEC_WRITE || is_root(entries[i].path))
 			continue;
-		r = add_place(places, &entries[i], NULL, why);
+		r = add_place(places, &entries[i], theirs, why);
 		if (r == 0)
 			r = add_writable(plan, &places->list[places->count - 1], why);
 	}
@@ -94,15 +97,23 @@ static int add_all_writable(struct plan *plan, const struct exec_entry *entries,
 	return r;
 }
 
-/* An entry whose path goes through a link is refused if the command could change that link. */
+/* An entry whose path goes through a link is refused if the command, or one of @theirs, could
+ * change that link. */
 static int find_others(const struct plan *plan, const struct exec_entry *entries, size_t count,
-		       struct places *places, struct err *why)
+		       const struct paths *theirs, struct places *places, struct err *why)
 {
+	struct paths steered = { 0 };
 	int r = 0;
+
+	for (size_t i = 0; i < plan->writable.count; i++)
+		paths_add(&steered, plan->writable.list[i]);
+	for (size_t i = 0; i < theirs->count; i++)
+		paths_add(&steered, theirs->list[i]);
 
 	for (size_t i = 0; i < count && r == 0; i++)
 		if (entries[i].access != EXEC_WRITE && !is_root(entries[i].path))
-			r = add_place(places, &entries[i], &plan->writable, why);
+			r = add_place(places, &entries[i], &steered, why);
+	paths_done(&steered);
 	return r;
 }
 
@@ -317,17 +328,20 @@ static int check_cwd(const struct plan *plan, struct err *why)
 		       cwd);
 }
 
-static int add_entries(struct plan *plan, const struct exec_sandbox *sandbox, struct places *places,
-		       struct err *why)
+static int add_entries(struct plan *plan, const struct exec_plan_config *config,
+		       struct places *places, struct err *why)
 {
 	size_t count;
-	const struct exec_entry *entries = exec_sandbox_entries(sandbox, &count);
+	const struct exec_entry *entries = exec_sandbox_entries(config->sandbox, &count);
+	/* Borrowed; nothing is added to it. */
+	const struct paths theirs = { (char **)(uintptr_t)config->theirs,
+				      config->theirs ? mem_count_list(config->theirs) : 0 };
 
-	set_root(plan, sandbox);
-	int r = add_all_writable(plan, entries, count, places, why);
+	set_root(plan, config->sandbox);
+	int r = add_all_writable(plan, entries, count, &theirs, places, why);
 
 	if (r == 0)
-		r = find_others(plan, entries, count, places, why);
+		r = find_others(plan, entries, count, &theirs, places, why);
 	if (r == 0 && !(plan->flags & WIRE_OPEN))
 		r = add_fresh(plan, places, why);
 	if (r == 0 && (plan->flags & WIRE_OPEN))
@@ -337,16 +351,16 @@ static int add_entries(struct plan *plan, const struct exec_sandbox *sandbox, st
 	return r;
 }
 
-int view_entries(struct plan *plan, const struct exec_sandbox *sandbox, struct err *why)
+int view_entries(struct plan *plan, const struct exec_plan_config *config, struct err *why)
 {
 	struct places *places = mem_new(sizeof(*places));
-	int r = add_entries(plan, sandbox, places, why);
+	int r = add_entries(plan, config, places, why);
 
 	for (size_t i = 0; i < places->count; i++)
 		free(places->list[i].path);
 	free(places);
 	if (r == 0)
-		r = view_entries_open_sockets(plan, exec_sandbox_sockets(sandbox), why);
+		r = view_entries_open_sockets(plan, exec_sandbox_sockets(config->sandbox), why);
 	if (r == 0)
 		r = check_cwd(plan, why);
 	paths_sort(&plan->writable);

@@ -142,6 +142,31 @@ def one_form(stage):
     place.cleanup()
 
 
+def led_elsewhere(stage):
+    """A command does not choose, by a link in place of a folder, what another session, or its own next command, may write; nor what a
+    patch may change there without a question."""
+    victim, quiet = stage.top / "victim", {"mode": "workspace-write", "exclude_slash_tmp": True, "exclude_tmpdir": True}
+    for folder in (victim, stage.work / "inner", stage.work / "out"):
+        folder.mkdir()
+    client = stage.client()
+    client.configure("never", name="inner", cwd=str(stage.work / "inner"), sandbox=quiet)
+    client.configure("never", name="out", sandbox={**quiet, "writable": [str(stage.work / "out")]})
+    client.configure("never", sandbox=quiet, name="outer")
+    for name in ("inner", "out"):
+        assert client.run("touch made", session=name)["exit_code"] == 0
+    swap = f"mv inner inner2; mv out out2; ln -s {victim} inner; ln -s {victim} out"
+    assert client.run(swap, session="outer")["exit_code"] == 0
+    for name in ("inner", "out"):
+        end = client.run(f"touch {victim}/made out/made", session=name)
+        assert end["status"] == "not_started" and "symbolic link" in end["message"], end
+        patch = client.send("request_patch_approval", session=name, files=[str(victim / "new")])
+        assert client.next("task_complete", id=patch)["outcome"] == "rejected"
+    assert client.run(f"touch {victim}/made", session="outer")["status"] == "denied"
+    again = client.send("configure_session", approval="never", name="again", cwd=str(stage.work / "inner"), sandbox=quiet)
+    assert "symbolic link" in client.error(again, "refused")
+    assert not list(victim.iterdir())
+
+
 def require_and_forbid(stage):
     """A command that requires a sandbox never leaves it; one that must not have one is asked about as one that leaves it."""
     place, top = folder("out")
@@ -226,5 +251,5 @@ def the_policy_stays_the_floor(stage):
     assert told["approval"] == "untrusted", told
 
 
-harness.main([reading_by_roots, roots_within_the_policys, a_sandbox_of_its_own, earlier_answers_do_not_widen_it, one_form, require_and_forbid,
+harness.main([reading_by_roots, roots_within_the_policys, a_sandbox_of_its_own, earlier_answers_do_not_widen_it, one_form, led_elsewhere, require_and_forbid,
               an_open_session_changes, an_open_session_moves, the_policy_stays_the_floor])

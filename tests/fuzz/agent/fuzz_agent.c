@@ -66,6 +66,11 @@ static int note_reach(char *const *paths, struct err *why, void *arg)
 	return 0;
 }
 
+static char **reached(void *arg)
+{
+	return NULL;
+}
+
 static char **guarded(void *arg)
 {
 	return NULL;
@@ -81,7 +86,7 @@ static void on_end(void *arg)
 {
 }
 
-static const struct agent_host host = { world_new, world_free, own_path, note_reach,
+static const struct agent_host host = { world_new, world_free, own_path, note_reach, reached,
 					widen,     guarded,    store,    on_end };
 
 static const char *text_of(const json_t *event, const char *name)
