@@ -193,7 +193,7 @@ static int find(struct plan *plan, const struct exec_plan_config *config, struct
 	if (r == 0)
 		r = protect_all(plan, config->hidden, HIDE, why);
 	if (r == 0)
-		r = view_entries_open_sockets(plan, config->sockets, why);
+		r = view_entries_open_sockets(plan, config->sockets, config->theirs, why);
 	paths_sort(&plan->readable);
 	if (r == 0)
 		r = protect_all(plan, config->read_only, KEEP_READ_ONLY, why);

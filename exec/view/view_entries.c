@@ -97,18 +97,31 @@ static int add_all_writable(struct plan *plan, const struct exec_entry *entries,
 	return r;
 }
 
-/* An entry whose path goes through a link is refused if the command, or one of @theirs, could
- * change that link. */
-static int find_others(const struct plan *plan, const struct exec_entry *entries, size_t count,
-		       const struct paths *theirs, struct places *places, struct err *why)
+static struct paths list_of(const char *const *list)
+{
+	/* Borrowed; nothing is added to it. */
+	return (struct paths){ (char **)(uintptr_t)list, list ? mem_count_list(list) : 0 };
+}
+
+/* The folders whose links the command, or one of @theirs, could change. */
+static struct paths steered_of(const struct plan *plan, const struct paths *theirs)
 {
 	struct paths steered = { 0 };
-	int r = 0;
 
 	for (size_t i = 0; i < plan->writable.count; i++)
 		paths_add(&steered, plan->writable.list[i]);
 	for (size_t i = 0; i < theirs->count; i++)
 		paths_add(&steered, theirs->list[i]);
+	return steered;
+}
+
+/* An entry whose path goes through a link is refused if the command, or one of @theirs, could
+ * change that link. */
+static int find_others(const struct plan *plan, const struct exec_entry *entries, size_t count,
+		       const struct paths *theirs, struct places *places, struct err *why)
+{
+	struct paths steered = steered_of(plan, theirs);
+	int r = 0;
 
 	for (size_t i = 0; i < count && r == 0; i++)
 		if (entries[i].access != EXEC_WRITE && !is_root(entries[i].path))
@@ -241,12 +254,17 @@ static void grant_socket(struct plan *plan, const char *path)
 }
 
 /* Sockets that would be invisible are made visible, and none of them is covered. */
-int view_entries_open_sockets(struct plan *plan, const char *const *list, struct err *why)
+int view_entries_open_sockets(struct plan *plan, const char *const *list, const char *const *theirs,
+			      struct err *why)
 {
 	for (const char *const *given = list; given && *given; given++) {
 		auto_free char *path = NULL;
 		struct stat what;
-		int r = paths_resolve(*given, &plan->writable, &path, why);
+		const struct paths others = list_of(theirs);
+		struct paths steered = steered_of(plan, &others);
+		int r = paths_resolve(*given, &steered, &path, why);
+
+		paths_done(&steered);
 
 		if (r < 0 && r != -ENOENT)
 			return err_prefix(why, r, "cannot open a socket to the command");
@@ -333,9 +351,7 @@ static int add_entries(struct plan *plan, const struct exec_plan_config *config,
 {
 	size_t count;
 	const struct exec_entry *entries = exec_sandbox_entries(config->sandbox, &count);
-	/* Borrowed; nothing is added to it. */
-	const struct paths theirs = { (char **)(uintptr_t)config->theirs,
-				      config->theirs ? mem_count_list(config->theirs) : 0 };
+	const struct paths theirs = list_of(config->theirs);
 
 	set_root(plan, config->sandbox);
 	int r = add_all_writable(plan, entries, count, &theirs, places, why);
@@ -360,7 +376,8 @@ int view_entries(struct plan *plan, const struct exec_plan_config *config, struc
 		free(places->list[i].path);
 	free(places);
 	if (r == 0)
-		r = view_entries_open_sockets(plan, exec_sandbox_sockets(config->sandbox), why);
+		r = view_entries_open_sockets(plan, exec_sandbox_sockets(config->sandbox),
+					      config->theirs, why);
 	if (r == 0)
 		r = check_cwd(plan, why);
 	paths_sort(&plan->writable);

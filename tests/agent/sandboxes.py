@@ -4,6 +4,7 @@
 usage: sandboxes.py SALLYPORT [CASE...]"""
 import json
 import pathlib
+import socket
 import subprocess
 import tempfile
 
@@ -162,6 +163,18 @@ def led_elsewhere(stage):
         patch = client.send("request_patch_approval", session=name, files=[str(victim / "new")])
         assert client.next("task_complete", id=patch)["outcome"] == "rejected"
     assert client.run(f"touch {victim}/made", session="outer")["status"] == "denied"
+    # Nor the socket that a person allows by the name of a link.
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(stage.top / "daemon"))
+        server.listen()
+        assert client.run(f"ln -s {stage.top / 'daemon'} plain", session="outer")["exit_code"] == 0
+        client.configure("on-request", name="reads", sandbox={"mode": "read-only"})
+        connect = "import socket; socket.socket(socket.AF_UNIX).connect('plain')"
+        id = client.send("exec", session="reads", command=["python3", "-c", connect], sandbox_permissions="with_additional_permissions",
+                         additional_permissions={"socket": ["plain"]})
+        client.answer(client.next("approval_request"), "approved")
+        assert "symbolic link" in client.next("exec_end", id=id, status="not_started")["message"]
+    assert not list(victim.iterdir())
     again = client.send("configure_session", approval="never", name="again", cwd=str(stage.work / "inner"), sandbox=quiet)
     assert "symbolic link" in client.error(again, "refused")
     assert not list(victim.iterdir())
