@@ -77,7 +77,8 @@ struct exec_plan_config {
 					and programs */
 	exec_program_fn on_program;  /* for every execve inside */
 	/* Called with exec_process_start()'s @arg when the plan holds, before anything starts. */
-	exec_planned_fn on_planned; /* may be NULL */
+	exec_planned_fn on_planned;    /* may be NULL */
+	void (*on_started)(void *arg); /* the same: its program runs; may be NULL */
 	/* If the command is confined, its sandbox is probed before its program is executed, and
 	 * only if every way out is refused. */
 	exec_probed_fn on_probed;

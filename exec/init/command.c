@@ -108,7 +108,9 @@ static int limit_priority(void)
 static int take_terminal(const struct init *init)
 {
 	int pid = (int)sys(getpid);
-	long r = sys(ioctl, init->pty, TIOCSPGRP, &pid);
+	/* An added command leads the session of its pty; the others have that of init. */
+	long r = init->into == 0 ? sys(ioctl, init->pty, TIOCSPGRP, &pid)
+				 : sys(ioctl, init->pty, TIOCSCTTY, 0);
 
 	for (int fd = 0; fd < 3 && r >= 0; fd++)
 		if (init->plan.head->flags & (1U << fd))
@@ -255,7 +257,9 @@ static int limit(const struct init *init)
 static __attribute__((noinline)) _Noreturn void run(struct init *init)
 {
 	bool is_unconfined = (init->plan.head->flags & WIRE_UNCONFINED) != 0;
-	int r = (int)sys(setpgid, 0, 0);
+	/* An added command must not have the terminal of the run's own. */
+	long own = init->into == 0 ? sys(setpgid, 0, 0) : sys(setsid);
+	int r = own < 0 ? (int)own : 0;
 
 	/* The command, or any process of its user, can kill init: then at least the command dies
 	 * with it. */
@@ -283,7 +287,7 @@ static __attribute__((noinline)) _Noreturn void run(struct init *init)
 	if (init->plan.head->flags & WIRE_PROBE)
 		probe(init);
 	init->step = WIRE_STEP_GO;
-	r = wait_for_go();
+	r = init->into == 0 ? wait_for_go() : 0;
 	if (r == 0 && !is_unconfined) {
 		init->step = WIRE_STEP_LIMITS;
 		r = limit(init);

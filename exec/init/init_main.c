@@ -1,8 +1,6 @@
 #include <errno.h>
 #include <linux/close_range.h>
 #include <linux/prctl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "exec/init/command.h"
@@ -17,8 +15,6 @@
  * gate's memory. It is cloned into new namespaces with the capabilities needed to set them up. It
  * sets them up, sends the listeners to the gate, drops everything, starts the command, and stays to
  * reap processes. Any failure ends it, and with it the sandbox. */
-
-#define PLAN_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 static int64_t now_us(void)
 {
@@ -44,31 +40,6 @@ static void check(struct init *init, int result)
 	if (result < 0)
 		init_fail(init, WIRE_FAILED, result);
 	mark(init);
-}
-
-static int map_plan(struct init *init)
-{
-	struct stat what;
-	long r = sys(fstat, WIRE_PLAN_FD, &what);
-
-	if (r < 0)
-		return (int)r;
-	if (what.st_size <= 0 || what.st_size > WIRE_PLAN_MAX ||
-	    (sys(fcntl, WIRE_PLAN_FD, F_GET_SEALS) & PLAN_SEALS) != PLAN_SEALS)
-		return -EBADMSG;
-	size_t len = (size_t)what.st_size;
-	long plan = sys(mmap, NULL, len, PROT_READ, MAP_PRIVATE, WIRE_PLAN_FD, 0);
-
-	if (plan < 0 && plan > -4096)
-		return (int)plan;
-	size_t pointers = read_pointers((const void *)plan, len);
-	long room = sys(mmap, NULL, (pointers + 1) * sizeof(char *), PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (room < 0 && room > -4096)
-		return (int)room;
-	(void)sys(close, WIRE_PLAN_FD);
-	return read_plan((const void *)plan, len, (char **)room, &init->plan);
 }
 
 /* Makes init die with the gate. If the gate died before this call, init notices at the socket:
@@ -155,16 +126,20 @@ _Noreturn void init_main(void)
 		.sockets = -1,
 		.pty = -1,
 		.pty_far = -1,
-		.listener = -1,
+		.walls.listener = -1,
 		.watch = { .mounts = -1, .inotify = -1, .end = WATCH_FD },
 		.detail = "",
 	};
 
+	struct map map;
+
+	init.whole = &init;
 	init.started_us = now_us();
 	int r = (int)sys(close_range, WIRE_PLAN_FD + 1, ~0U, 0);
 
 	if (r == 0)
-		r = map_plan(&init);
+		r = map_plan(WIRE_PLAN_FD, &map);
+	init.plan = map.plan;
 	if (r < 0)
 		init_fail(&init, WIRE_FAILED, r);
 	mark(&init);

@@ -1,6 +1,7 @@
 #include "exec/init/serve.h"
 
 #include "exec/init/init.h"
+#include "exec/init/added.h"
 #include "exec/init/kin.h"
 #include "exec/init/memory.h"
 #include "exec/init/sys.h"
@@ -16,8 +17,6 @@
 #include <sys/wait.h>
 
 enum { POLL_SIGNALS, POLL_CONTROL, POLL_INNER, POLL_MOUNTS, POLL_FOLDERS, POLLS };
-
-#define SAFE_FD 16
 
 struct serve {
 	struct init *init;
@@ -139,22 +138,28 @@ static void bury(struct init *init)
 			message.value = status;
 			look_at_fresh(init);
 			end_all(init, &message);
+		} else {
+			added_ended(init, pid, status);
 		}
 	}
 }
 
-static void on_control(const struct init *init)
+static void on_control(struct init *init)
 {
 	struct wire_message message;
-	long n =
-		sys(recvfrom, WIRE_CONTROL_FD, &message, sizeof(message), MSG_DONTWAIT, NULL, NULL);
+	int fds[INIT_FDS_MAX], count = 0;
+	long n = init_receive(&message, fds, &count);
 
 	if (n == -EAGAIN || n == -EINTR)
 		return;
-	if (n != (long)sizeof(message) || message.type != WIRE_SIGNAL)
+	if (n == 0 && message.type == WIRE_INTO && added_start(init, message.into, fds, count) == 0)
+		return;
+	if (n < 0 || message.type != WIRE_SIGNAL || count != 0)
 		end_all(init, NULL); /* the gate is gone, or it broke the protocol */
-	if (message.value > 0 && message.value <= 64)
-		(void)sys(kill, -init->command, message.value);
+	long command = added_command(init, message.into);
+
+	if (message.value > 0 && message.value <= 64 && command > 0)
+		(void)sys(kill, -command, message.value);
 }
 
 /* A UDP socket at a port of this loopback that the kernel chooses. */
@@ -279,7 +284,7 @@ static int close_rest(struct init *init, int *signals)
 	 * closes everything in between. */
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]) && r == 0; i++) {
 		if (*kept[i] >= 0)
-			r = *kept[i] = (int)sys(fcntl, *kept[i], F_DUPFD_CLOEXEC, SAFE_FD);
+			r = *kept[i] = (int)sys(fcntl, *kept[i], F_DUPFD_CLOEXEC, INIT_SAFE_FD);
 		r = r < 0 ? r : 0;
 	}
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]) && r == 0; i++)
@@ -307,7 +312,7 @@ _Noreturn void serve_run(struct init *init)
 	const uint64_t told = 1ULL << (SIGCHLD - 1) | 1ULL << (SIGIO - 1);
 	int signals = (int)sys(signalfd4, -1, &told, SYS_SIGSET_BYTES, O_NONBLOCK | O_CLOEXEC);
 
-	if (signals < 0 || close_rest(init, &signals) < 0)
+	if (signals < 0 || close_rest(init, &signals) < 0 || added_reserve() < 0)
 		end_all(init, NULL); /* no descriptor is free: the gate notices the end */
 	watch_hurry(&init->watch);
 

@@ -134,6 +134,8 @@ static bool is_told(const struct wall *wall, const struct wall_call *call)
 
 	if (is_probing(wall) && (flags & WIRE_TELL_REFUSED) == 0)
 		return false;
+	if (wall->is_added)
+		return false;
 	return (flags & (WIRE_TELL_REFUSED | WIRE_TELL_READS)) != 0 || call->number == SYS_execve ||
 	       call->number == SYS_execveat ||
 	       ((flags & WIRE_TELL_BRIEF) != 0 && wall_absent_is_read_only(call));
@@ -195,7 +197,7 @@ static int tell_gate(struct wall *wall)
 	int pair[2];
 
 	wall->forward = -1;
-	if ((wall->init->plan.head->flags & WIRE_TELLS) == 0)
+	if (wall->is_added || (wall->init->plan.head->flags & WIRE_TELLS) == 0)
 		return 0;
 	long r = sys(socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 
@@ -230,23 +232,62 @@ static int set_up(struct wall *wall)
 	return tell_gate(wall);
 }
 
+/* For the first command, or for the next one, which is an added one. */
+static void clear(struct wall *wall, struct init *init)
+{
+	memset(wall, 0, offsetof(struct wall, parts));
+	wall->init = init;
+	wall->is_added = init->walls.count > 0;
+	wall->spare_pidfd = -1;
+}
+
+/* Else the wall would keep pipes of commands open. */
+static void close_all(void)
+{
+	(void)sys(close_range, 0, WIRE_CONTROL_FD - 1, 0);
+	(void)sys(close_range, WIRE_CONTROL_FD + 1, ~0U, 0);
+}
+
 /* From here on the thread has its own descriptor table, because init closes its descriptors while
- * it serves, and its own working directory. */
+ * it serves, and its own working directory. Only the first one is started with more capabilities
+ * than a wall has. */
+static void begin(const struct wall *wall)
+{
+	if ((!wall->is_added && caps_drop(WALL_CAPS) < 0) ||
+	    caps_have(WALL_CAPS_USED, WALL_CAPS) < 0 || sys(unshare, CLONE_FILES | CLONE_FS) < 0)
+		sys_exit(1);
+	close_all();
+}
+
+/* A copy of init's descriptor @fd. */
+static int copy_of(int fd)
+{
+	int init = (int)sys(pidfd_open, 1, 0);
+	int copy = init < 0 ? init : (int)sys(pidfd_getfd, init, fd, 0);
+
+	if (init >= 0)
+		(void)sys(close, init);
+	return copy;
+}
+
 static void take_listener(struct wall *wall)
 {
-	struct init *init = wall->init;
+	struct walls *walls = &wall->init->walls;
+	int fd;
 
-	wait_while(&init->listener, -1);
-	wall->listener = init->listener;
-	if (sys(unshare, CLONE_FILES | CLONE_FS) < 0 || sys(chdir, "/proc/thread-self/fd") < 0)
+	do {
+		wait_while(&walls->listener, -1);
+		fd = __atomic_exchange_n(&walls->listener, -1, __ATOMIC_ACQ_REL);
+	} while (fd < 0); /* another wall was faster */
+	/* The one for the next command that is added: only a wall can start it, because init has no
+	 * capabilities by then. Without it no command is added. */
+	if (__atomic_sub_fetch(&walls->idle, 1, __ATOMIC_ACQ_REL) == 0 &&
+	    walls->count <= WIRE_INTO_MAX)
+		(void)wall_start(wall->init);
+	wall->listener = copy_of(fd);
+	if (wall->listener < 0 || sys(chdir, "/proc/thread-self/fd") < 0)
 		sys_exit(1);
-	/* Else the wall would keep the command's pipes open. It closes them before the command
-	 * starts, so that their end is not seen late. */
-	for (int fd = 0; fd < wall->listener; fd++)
-		if (fd != WIRE_CONTROL_FD)
-			(void)sys(close, fd);
-	(void)sys(close_range, wall->listener + 1, ~0U, 0);
-	set(&init->has_wall, 1);
+	set(&walls->is_taken, 1);
 }
 
 /* No task has the filter any more: since Linux 6.12 NOTIF_RECV does not wait then. */
@@ -259,21 +300,18 @@ static bool is_over(const struct wall *wall)
 	       (listener.revents & POLLHUP) != 0;
 }
 
-static void run(void *arg)
+/* Until no task has the filter. */
+static void serve_all(struct wall *wall)
 {
-	struct wall *wall = arg;
 	union {
 		struct seccomp_notif request;
 		char room[ROOM];
 	} buffer;
 
-	if (caps_drop(WALL_CAPS) < 0 || caps_have(WALL_CAPS_USED, WALL_CAPS) < 0)
-		sys_exit(1);
-	take_listener(wall);
-	if (set_up(wall) < 0)
-		sys_exit(1);
 	for (;;) {
 		wall_parked_wait(wall);
+		if (wall->is_added && is_over(wall))
+			return;
 		memset(&buffer, 0, sizeof(buffer));
 		long r = sys(ioctl, wall->listener, SECCOMP_IOCTL_NOTIF_RECV, &buffer.request);
 
@@ -283,6 +321,22 @@ static void run(void *arg)
 			sys_exit(1);
 		else if (r == -ENOENT && is_over(wall))
 			return;
+	}
+}
+
+static void run(void *arg)
+{
+	struct wall *wall = arg;
+
+	begin(wall);
+	for (;;) {
+		take_listener(wall);
+		if (set_up(wall) < 0)
+			sys_exit(1);
+		serve_all(wall);
+		close_all();
+		clear(wall, wall->init);
+		(void)__atomic_add_fetch(&wall->init->walls.idle, 1, __ATOMIC_ACQ_REL);
 	}
 }
 
@@ -300,22 +354,47 @@ int wall_start(struct init *init)
 
 	if (!wall || !stack)
 		return -ENOMEM;
-	wall->init = init;
-	wall->spare_pidfd = -1;
+	clear(wall, init);
+	init->walls.count++;
+	(void)__atomic_add_fetch(&init->walls.idle, 1, __ATOMIC_ACQ_REL);
 	long r = __init_thread(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
 				       CLONE_SYSVSEM,
 			       stack + STACK_BYTES, run, wall);
 
+	if (r < 0)
+		(void)__atomic_sub_fetch(&init->walls.idle, 1, __ATOMIC_ACQ_REL);
 	return r < 0 ? (int)r : 0;
+}
+
+bool wall_is_free(const struct init *init)
+{
+	return __atomic_load_n(&init->walls.idle, __ATOMIC_ACQUIRE) > 0;
 }
 
 void wall_hand_over(struct init *init, int listener)
 {
-	set(&init->listener, listener);
+	struct walls *walls = &init->whole->walls;
+
+	walls->is_offered = true;
+	set(&walls->listener, listener);
 }
 
 void wall_wait(struct init *init)
 {
-	if (__atomic_load_n(&init->listener, __ATOMIC_ACQUIRE) >= 0)
-		wait_while(&init->has_wall, 0);
+	struct walls *walls = &init->whole->walls;
+
+	if (walls->is_offered)
+		wait_while(&walls->is_taken, 0);
+	walls->is_offered = false;
+	walls->is_taken = 0;
+}
+
+void wall_lock(struct init *init, bool is_on)
+{
+	int *word = &init->walls.sending;
+
+	while (is_on && __atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE) != 0)
+		wait_while(word, 1);
+	if (!is_on)
+		set(word, 0);
 }

@@ -74,11 +74,12 @@ struct wall_grant {
 struct wall {
 	struct init *init;
 	int listener, diag;
-	int forward;      /* to the gate, for calls that the wall does not answer; -1: no reports */
-	bool has_network; /* the command has a network namespace of its own */
-	bool is_scoped;   /* Landlock blocks abstract sockets of others */
-	bool is_flagged;  /* pidfd_open() supports PIDFD_THREAD */
-	uint64_t cookie;  /* of that namespace */
+	int forward; /* to the gate, for calls that the wall does not answer; -1: no reports */
+	/* The command is an added one, without reports; it has a network namespace of its own. */
+	bool is_added, has_network;
+	bool is_scoped;              /* Landlock blocks abstract sockets of others */
+	bool is_flagged;             /* pidfd_open() supports PIDFD_THREAD */
+	uint64_t cookie;             /* of that namespace */
 	uint32_t sequence;           /* of requests on @diag */
 	int spare_task, spare_pidfd; /* of the task that called last; -1: none */
 	int spare_process;           /* as wall_call.process */
@@ -94,8 +95,7 @@ struct wall {
 	_Alignas(16) char data[WALL_DATA_MAX]; /* a message, or text from the kernel */
 };
 
-/* The destination of an address. */
-struct wall_aim {
+struct wall_aim {                     /* the destination of an address */
 	struct sockaddr_storage name; /* passed to the kernel */
 	uint32_t len;
 	int at; /* the file it names, O_PATH; -1: not in the file system */

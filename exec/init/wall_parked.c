@@ -85,7 +85,8 @@ void wall_parked_wait(struct wall *wall)
 {
 	struct pollfd polls[WALL_PARKED_MAX + 1];
 
-	while (wall->parked_count > 0) {
+	/* Before Linux 6.12 the wall of an added command would never see its end in NOTIF_RECV. */
+	while (wall->parked_count > 0 || wall->is_added) {
 		struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
 		size_t count = wall->parked_count;
 		int64_t now = wall_parked_now_ms();
@@ -100,7 +101,8 @@ void wall_parked_wait(struct wall *wall)
 					call->next_ms > now ? (call->next_ms - now) * 1000000 : 0;
 		}
 		polls[count] = (struct pollfd){ .fd = wall->listener, .events = POLLIN };
-		long n = sys(ppoll, polls, count + 1, &look, NULL, SYS_SIGSET_BYTES);
+		long n = sys(ppoll, polls, count + 1, count > 0 ? &look : NULL, NULL,
+			     SYS_SIGSET_BYTES);
 
 		if (n < 0 && n != -EINTR)
 			sys_exit(1);

@@ -1,4 +1,5 @@
 #include "exec/init/sys.h"
+#include "exec/init/wall.h"
 #include "exec/init/wall_impl.h"
 
 #include <errno.h>
@@ -195,13 +196,13 @@ static long park(struct wall_call *call, const struct wall_aim *aim, long result
 
 /* The kernel compares the descriptors in flight with the sender's limit of open files, so ours is
  * lowered for this call. The command has its own limit, but does not send. */
-static long send_counted(const struct wall *wall, const struct wall_call *call,
-			 const struct msghdr *head, unsigned int flags)
+static long send_limited(const struct wall_call *call, const struct msghdr *head,
+			 unsigned int flags)
 {
 	struct rlimit limit = { 0 }, low;
-	long r = wall->passed_count == 0 ? 0 : sys(prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+	long r = sys(prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
 
-	if (wall->passed_count > 0 && r == 0) {
+	if (r == 0) {
 		low = limit;
 		low.rlim_cur = limit.rlim_cur < WALL_FLIGHT_MAX ? limit.rlim_cur : WALL_FLIGHT_MAX;
 		r = sys(prlimit64, 0, RLIMIT_NOFILE, &low, NULL);
@@ -209,8 +210,20 @@ static long send_counted(const struct wall *wall, const struct wall_call *call,
 	if (r < 0)
 		return r;
 	r = sys(sendmsg, call->fd, head, flags);
-	if (wall->passed_count > 0)
-		(void)sys(prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
+	(void)sys(prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
+	return r;
+}
+
+/* The limit is that of the process. */
+static long send_counted(struct wall *wall, const struct wall_call *call, const struct msghdr *head,
+			 unsigned int flags)
+{
+	if (wall->passed_count == 0)
+		return sys(sendmsg, call->fd, head, flags);
+	wall_lock(wall->init, true);
+	long r = send_limited(call, head, flags);
+
+	wall_lock(wall->init, false);
 	return r;
 }
 

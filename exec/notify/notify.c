@@ -38,7 +38,6 @@ struct question {
 
 struct notify {
 	struct loop *loop;
-	struct plan *plan;
 	exec_evidence_fn on_refused;
 	exec_program_fn on_program;
 	void *arg;
@@ -275,7 +274,6 @@ struct notify *notify_new(struct loop *loop, struct plan *plan,
 	struct notify *notify = mem_new(sizeof(*notify));
 
 	notify->loop = loop;
-	notify->plan = plan;
 	notify->on_refused = config->on_refused;
 	notify->on_program = config->on_program;
 	notify->arg = arg;
@@ -375,7 +373,6 @@ void notify_free(struct notify *notify)
 	fd_close(notify->listener);
 	fd_close(notify->told);
 	(void)munmap(notify->shared, sizeof(*notify->shared));
-	plan_free(notify->plan);
 	free(notify->words);
 	free(notify);
 }

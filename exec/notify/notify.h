@@ -15,8 +15,7 @@ struct loop;
 struct notify;
 struct plan;
 
-/* Takes @plan, also on failure; the callbacks of @config get @arg. Returned owned; NULL with
- * @why. */
+/* Borrows @plan for the call; the callbacks of @config get @arg. Returned owned; NULL with @why. */
 struct notify *notify_new(struct loop *loop, struct plan *plan,
 			  const struct exec_plan_config *config, void *arg, struct err *why);
 /* Call it after the sandbox has been killed. */

@@ -245,3 +245,30 @@ int refusal_of_step(struct err *why, const struct wire_message *message)
 		       strerror(error),
 		       what ? advice_for(message->step, error, advice, sizeof(advice)) : "");
 }
+
+int refusal_of_other(struct err *why, const char *program)
+{
+	auto_free char *shown = text_visible_dup(program);
+
+	(void)err_set(why, 0, "%.200s was not executed: the file was replaced after the decision",
+		      shown);
+	return 126;
+}
+
+int refusal_of_exec(struct err *why, const char *program, int error)
+{
+	auto_free char *shown = text_visible_dup(program);
+	bool is_missing = error == ENOENT || error == ENOTDIR;
+
+	if (error == ENOEXEC)
+		(void)err_set(why, 0,
+			      "%.200s is neither a program nor a script with a #! line; name its "
+			      "interpreter",
+			      shown);
+	else if (is_missing)
+		(void)err_set(why, 0, "%.200s was not found", shown);
+	else
+		(void)err_errno(why, error > 0 ? error : EPROTO, "%.200s cannot be executed",
+				shown);
+	return is_missing ? 127 : 126;
+}

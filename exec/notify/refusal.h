@@ -6,6 +6,10 @@
 
 struct err;
 
+/* The program cannot be executed; another file has its name by now. The exit status. */
+int refusal_of_exec(struct err *why, const char *program, int error);
+int refusal_of_other(struct err *why, const char *program);
+
 /* Each writes @why and returns -errno. @error is positive. */
 int refusal_of_clone(struct err *why, int error);
 int refusal_of_launch(struct err *why, const char *step, int error);

@@ -24,6 +24,7 @@
 #include "exec/notify/notify.h"
 #include "exec/notify/refusal.h"
 #include "exec/run/bait.h"
+#include "exec/into/into.h"
 #include "exec/run/launch.h"
 #include "exec/run/wire.h"
 #include "exec/sandbox/cgroup.h"
@@ -58,10 +59,13 @@ struct exec_process {
 	struct cgroup *cgroup; /* NULL: no control group */
 	struct bait bait;      /* open until the probe has ended */
 	exec_probed_fn on_probed;
+	void (*on_started)(void *arg);
 	exec_egress_fn egress;
 	exec_process_done_fn done;
 	bool is_confined;
-	struct paths kept;       /* the paths protected at the start */
+	struct paths kept; /* the paths protected at the start */
+	struct plan *plan; /* for added commands, and for @notify; NULL: not launched */
+	struct intos intos;
 	void (*gone)(void *arg); /* NULL: no callback */
 	void *arg;
 };
@@ -104,31 +108,18 @@ static int send_message(struct exec_process *process, enum wire_type type, int32
 
 static void on_exec_other(struct exec_process *process)
 {
-	auto_free char *program = text_visible_dup(process->program);
 	struct err why = { 0 };
+	int status = refusal_of_other(&why, process->program);
 
-	(void)err_set(&why, 0, "%.200s was not executed: the file was replaced after the decision",
-		      program);
-	decide(process, EXEC_PROCESS_NOT_STARTED, 126, why.text);
+	decide(process, EXEC_PROCESS_NOT_STARTED, status, why.text);
 }
 
 static void on_exec_failed(struct exec_process *process, int error)
 {
-	auto_free char *program = text_visible_dup(process->program);
-	bool is_missing = error == ENOENT || error == ENOTDIR;
 	struct err why = { 0 };
+	int status = refusal_of_exec(&why, process->program, error);
 
-	if (error == ENOEXEC)
-		(void)err_set(&why, 0,
-			      "%.200s is neither a program nor a script with a #! line; name its "
-			      "interpreter",
-			      program);
-	else if (is_missing)
-		(void)err_set(&why, 0, "%.200s was not found", program);
-	else
-		(void)err_errno(&why, error > 0 ? error : EPROTO, "%.200s cannot be executed",
-				program);
-	decide(process, EXEC_PROCESS_NOT_STARTED, is_missing ? 127 : 126, why.text);
+	decide(process, EXEC_PROCESS_NOT_STARTED, status, why.text);
 }
 
 static void maybe_go(struct exec_process *process)
@@ -262,6 +253,7 @@ static void finish(void *arg)
 
 	event_del(&process->readable);
 	loop_timer_stop(&process->deadline);
+	into_end_all(&process->intos);
 	result->limits |= cgroup_reached(process->cgroup);
 	/* The kernel killed all processes in the group, including init. */
 	if (result->end == EXEC_PROCESS_KILLED && (result->limits & BIT(POLICY_LIMIT_MEMORY)) != 0)
@@ -335,6 +327,11 @@ static void on_message(struct exec_process *process, struct wire_message *messag
 		       size_t count)
 {
 	message->detail[sizeof(message->detail) - 1] = '\0';
+	if (message->into != 0) {
+		if (!into_take(&process->intos, message, fds, count))
+			fail_protocol(process, NULL, 0);
+		return;
+	}
 	if (message->type == WIRE_READY) {
 		on_ready(process, message->value, fds, count);
 		return;
@@ -358,6 +355,8 @@ static void on_message(struct exec_process *process, struct wire_message *messag
 		if (process->waits_for_probe)
 			fail(process, "the probe of the sandbox ended without a result, so nothing "
 				      "was started");
+		else if (process->on_started && !process->has_result)
+			process->on_started(process->arg);
 		break;
 	case WIRE_FAILED:
 		on_failed(process, message);
@@ -486,12 +485,11 @@ static int start(struct exec_process *process, const struct exec_plan_config *co
 	int r = 0;
 	struct plan *plan = plan_make(config, &r, why);
 
+	process->plan = plan;
 	if (plan && config->on_planned)
 		r = config->on_planned(process->arg, why);
-	if (!plan || r < 0) {
-		plan_free(plan);
+	if (!plan || r < 0)
 		return r;
-	}
 	for (size_t i = 0; i < plan->warnings.count; i++) {
 		auto_free char *warning = text_visible_dup(plan->warnings.list[i]);
 
@@ -505,11 +503,10 @@ static int start(struct exec_process *process, const struct exec_plan_config *co
 	if (!(plan->flags & WIRE_UNCONFINED)) {
 		plan->flags |= notify_wishes(config);
 	} else if (config->on_program) {
-		plan_free(plan);
 		return err_set(why, -ENOTSUP, "programs cannot be judged without a sandbox");
 	}
 	uint32_t terminals = plan->flags & WIRE_TERMINALS;
-	bool is_told = (plan->flags & WIRE_TELLS) != 0; /* the plan stays available there */
+	bool is_told = (plan->flags & WIRE_TELLS) != 0;
 
 	if (config->pty && !config->on_pty)
 		r = err_set(why, -EINVAL, "a pty needs a function that takes it");
@@ -526,15 +523,11 @@ static int start(struct exec_process *process, const struct exec_plan_config *co
 	}
 	if (r == 0)
 		r = launch_plan(plan, config, &launch, why);
-	if (r < 0) {
-		plan_free(plan);
+	if (r < 0)
 		return r;
-	}
 	/* Its process starts while init sets up. */
 	if (is_told)
 		process->notify = notify_new(process->loop, plan, config, process->arg, why);
-	else
-		plan_free(plan);
 	watch_init(process, &launch, config->argv[0], terminals != 0);
 	if (is_told && !process->notify)
 		return -EAGAIN;
@@ -552,6 +545,7 @@ struct exec_process *exec_process_start(struct loop *loop, const struct exec_pla
 	process->pidfd = process->control = -1;
 	process->bait = (struct bait)BAIT_NONE;
 	process->egress = egress;
+	process->on_started = config->on_started;
 	process->done = done;
 	process->arg = arg;
 	if (start(process, config, why) < 0) {
@@ -615,9 +609,35 @@ void exec_process_free(struct exec_process *process)
 		let_go(process);
 	pty_free(process->pty);
 	bait_close(&process->bait);
+	into_end_all(&process->intos);
 	paths_done(&process->kept);
+	plan_free(process->plan);
 	free(process->program);
 	free(process);
+}
+
+int exec_into_start(struct exec_process *process, const struct exec_into_config *config,
+		    uint64_t *ret, struct err *why)
+{
+	process->intos.last++; /* also for one that is not started: its number was recorded */
+	if (!process->has_started || process->has_result || process->has_ended)
+		return err_set(why, -ESRCH, "the run's own command does not run");
+	return into_start(&process->intos, process->control, process->plan, config, ret, why);
+}
+
+uint64_t exec_into_next(const struct exec_process *process)
+{
+	return process->intos.last + 1;
+}
+
+void exec_into_signal(struct exec_process *process, uint64_t number, int signal)
+{
+	into_signal(&process->intos, process->control, number, signal);
+}
+
+void exec_into_drop(struct exec_process *process, uint64_t number)
+{
+	into_drop(&process->intos, process->control, number);
 }
 
 int exec_process_answer(struct exec_process *process, uint64_t id, bool is_allowed)

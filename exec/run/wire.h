@@ -19,7 +19,8 @@
 #define WIRE_LIST_MAX   (1U << 20)  /* strings in one list */
 #define WIRE_FILES_MAX  16
 #define WIRE_MOUNTS_MAX 4096
-#define WIRE_DETAIL_MAX 472
+#define WIRE_DETAIL_MAX 464
+#define WIRE_INTO_MAX   16 /* commands that were added to the run's own, at once */
 
 /* The lists of strings in the plan, in this order after its head. */
 enum wire_list {
@@ -130,6 +131,7 @@ enum wire_type {
 	/* to init */
 	WIRE_GO,     /* execute the command's program */
 	WIRE_SIGNAL, /* send signal @value to the command's process group */
+	WIRE_INTO,   /* start command @into; with the memfd of a plan, and its 0–2 */
 	WIRE_TYPES
 };
 
@@ -138,6 +140,7 @@ struct wire_message {
 	int32_t value;
 	uint32_t is_full;                     /* STATUS: a fresh directory was found full */
 	uint64_t user_us, system_us, rss_kib; /* STATUS: of all processes; rss of the largest */
+	uint64_t into; /* the added command that it is about; 0: the run's own */
 	union {
 		char detail[WIRE_DETAIL_MAX]; /* NUL-terminated: a path, or "" */
 		struct exec_probe probe;

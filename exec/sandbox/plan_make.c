@@ -127,10 +127,17 @@ static int check_descriptor(struct plan *plan, int at, int fd, bool is_ours, str
 	}
 }
 
-static int check_stdio(struct plan *plan, const struct exec_plan_config *config, struct err *why)
+int plan_make_check_stdio(struct plan *plan, const int *stdio, struct err *why)
 {
 	int r = 0;
 
+	for (int at = 0; at < 3 && r == 0; at++)
+		r = check_descriptor(plan, at, stdio ? stdio[at] : at, !stdio, why);
+	return r;
+}
+
+static int check_stdio(struct plan *plan, const struct exec_plan_config *config, struct err *why)
+{
 	if (config->pty && config->stdio)
 		return err_set(why, -EINVAL,
 			       "a command takes either a pty or descriptors, not both");
@@ -138,10 +145,7 @@ static int check_stdio(struct plan *plan, const struct exec_plan_config *config,
 		plan->flags |= WIRE_TERMINALS;
 		return 0;
 	}
-	for (int at = 0; at < 3 && r == 0; at++)
-		r = check_descriptor(plan, at, config->stdio ? config->stdio[at] : at,
-				     !config->stdio, why);
-	return r;
+	return plan_make_check_stdio(plan, config->stdio, why);
 }
 
 /* The socket is in a fresh directory of the command's own, never in a host directory that is

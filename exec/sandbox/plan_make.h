@@ -9,3 +9,6 @@ struct plan;
  * descriptors that become 0–2, and the file system; creates nothing except missing hook folders of
  * repositories. */
 struct plan *plan_make(const struct exec_plan_config *config, int *ret_errno, struct err *why);
+/* May these three descriptors (NULL: our own 0–2) become those of a command? Adds what they are to
+ * @plan's flags. 0, or -errno with @why. */
+int plan_make_check_stdio(struct plan *plan, const int *stdio, struct err *why);

@@ -29,6 +29,8 @@ int files_write(struct init *init);
 int door_open(struct init *init);
 /* Starts a new session, and opens the pty if one of 0–2 was a terminal. */
 int terminal_open(struct init *init);
+/* Opens a pty for an added command, @init: init->pty. */
+int terminal_add(struct init *init);
 
 /* Makes the abstract sockets of others unreachable for init and all of its descendants, if the
  * kernel supports that: init->is_scoped. */

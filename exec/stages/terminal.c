@@ -27,7 +27,29 @@ static int open_pair(struct init *init)
 	if (r < 0)
 		return (int)r;
 	init->pty = (int)r;
-	return (int)sys(ioctl, init->pty, TIOCSCTTY, 0);
+	return 0;
+}
+
+static int send_far(struct init *init)
+{
+	const struct wire_message message = { .type = WIRE_PTY, .into = init->into };
+	int r = init_send(&message, &init->pty_far, 1);
+
+	(void)sys(close, init->pty_far);
+	init->pty_far = -1;
+	return r;
+}
+
+int terminal_add(struct init *init)
+{
+	init->step = WIRE_STEP_PTY;
+	int r = open_pair(init);
+
+	if (r == 0)
+		return send_far(init);
+	if (init->pty_far >= 0)
+		(void)sys(close, init->pty_far);
+	return r;
 }
 
 /* The first pty of a new instance always has number 0. */
@@ -53,19 +75,15 @@ static int make_console(struct init *init)
 
 int terminal_open(struct init *init)
 {
-	struct wire_message message = { .type = WIRE_PTY };
 	int r = (int)sys(setsid);
 
 	init->step = WIRE_STEP_PTY;
 	if (r < 0 || (init->plan.head->flags & WIRE_TERMINALS) == 0)
 		return r < 0 ? r : 0;
 	r = open_pair(init);
+	if (r == 0)
+		r = (int)sys(ioctl, init->pty, TIOCSCTTY, 0);
 	if (r == 0 && (init->plan.head->flags & WIRE_UNCONFINED) == 0)
 		r = make_console(init);
-	if (r == 0)
-		r = init_send(&message, &init->pty_far, 1);
-	if (init->pty_far >= 0)
-		(void)sys(close, init->pty_far);
-	init->pty_far = -1;
-	return r;
+	return r == 0 ? send_far(init) : r;
 }
