@@ -27,9 +27,11 @@ enum cli_exit {
 #undef COMMAND
 #undef GROUP
 
-/* The names of this user's sessions, and the ids of the questions that are waiting: lists, returned
- * owned; NULL: none. They serve completion, so an error counts as none. */
+/* The names of this user's sessions, the ids of the gates that run, and those of the questions that
+ * are waiting: lists, returned owned; NULL: none. They serve completion, so an error counts as
+ * none. */
 char **cli_session_names(void);
+char **cli_run_ids(void);
 char **cli_approve_ids(void);
 
 /* Prints "sallyport: TEXT" on stderr; returns @status. */

@@ -48,6 +48,11 @@ static void offer_questions(const char *begun)
 	offer_list(cli_approve_ids(), begun);
 }
 
+static void offer_runs(const char *begun)
+{
+	offer_list(cli_run_ids(), begun);
+}
+
 static void offer_profiles(const char *begun)
 {
 	for (size_t i = 0; profiles_at(i); i++)
@@ -104,13 +109,21 @@ static const struct {
 	const char *name;
 	void (*offer)(const char *begun);
 } kinds[] = {
-	{ "FILE", offer_files },         { "PATH", offer_files },
-	{ "KEYFILE", offer_files },      { "PROGRAM", offer_files },
-	{ "DIR", offer_folders },        { "SESSION", offer_sessions },
-	{ "ID", offer_questions },       { "FORMAT", offer_formats },
-	{ "AGENT", offer_profiles },     { "MODE", offer_approvals },
-	{ "METHOD", offer_methods },     { "NAME[=VALUE]", offer_variables },
-	{ "RECEIVER", offer_receivers }, { "TO", offer_schemes },
+	{ "FILE", offer_files },
+	{ "PATH", offer_files },
+	{ "KEYFILE", offer_files },
+	{ "PROGRAM", offer_files },
+	{ "DIR", offer_folders },
+	{ "SESSION", offer_sessions },
+	{ "ID", offer_questions },
+	{ "FORMAT", offer_formats },
+	{ "RUN", offer_runs },
+	{ "AGENT", offer_profiles },
+	{ "MODE", offer_approvals },
+	{ "METHOD", offer_methods },
+	{ "NAME[=VALUE]", offer_variables },
+	{ "RECEIVER", offer_receivers },
+	{ "TO", offer_schemes },
 };
 
 /* False: no completion is known for @name. */

@@ -32,6 +32,10 @@ int approve_dir_check(int dir_fd, const char *session, const char *run, const ch
  * if the run has ended (its socket is removed then), -ENOENT, -EAGAIN if it is busy and @may_wait
  * is false. */
 int approve_dir_connect(int dir_fd, const char *run, bool may_wait, struct err *why);
+/* The same for another socket of that run, of @type: its name has this @suffix. @limit_ms: see
+ * local_connect(). */
+int approve_dir_connect_to(int dir_fd, const char *run, const char *suffix, int type, int limit_ms,
+			   struct err *why);
 
 /* One connection for requests, each of which waits for its reply. */
 struct approve_link {

@@ -103,6 +103,14 @@ int approve_dir_runs(int dir_fd, const char *session, char ***ret_runs, struct e
 	return 0;
 }
 
+char **cli_run_ids(void)
+{
+	auto_close int fd = approve_dir_open(NULL);
+	char **runs = NULL;
+
+	return fd >= 0 && approve_dir_runs(fd, NULL, &runs, NULL) == 0 ? runs : NULL;
+}
+
 /* Other users cannot make a socket in this directory, but the process that listens must be ours as
  * well. */
 static int dir_check_server(int dir_fd, const char *name, int fd, struct err *why)
@@ -120,11 +128,11 @@ static int dir_check_server(int dir_fd, const char *name, int fd, struct err *wh
 	return 0;
 }
 
-int approve_dir_connect(int dir_fd, const char *run, bool may_wait, struct err *why)
+int approve_dir_connect_to(int dir_fd, const char *run, const char *suffix, int type, int limit_ms,
+			   struct err *why)
 {
-	auto_free char *name = mem_printf("%s.sock", run);
-	auto_close int fd =
-		local_connect(dir_fd, name, SOCK_STREAM, may_wait ? APPROVE_WAIT_MS : 0);
+	auto_free char *name = mem_printf("%s%s", run, suffix);
+	auto_close int fd = local_connect(dir_fd, name, type, limit_ms);
 
 	if (fd == -ECONNREFUSED) /* nobody listens: the run has ended */
 		(void)unlinkat(dir_fd, name, 0);
@@ -132,4 +140,10 @@ int approve_dir_connect(int dir_fd, const char *run, bool may_wait, struct err *
 		return err_errno(why, -fd, "cannot reach run %s", run);
 	int r = dir_check_server(dir_fd, name, fd, why);
 	return r < 0 ? r : fd_take(&fd);
+}
+
+int approve_dir_connect(int dir_fd, const char *run, bool may_wait, struct err *why)
+{
+	return approve_dir_connect_to(dir_fd, run, ".sock", SOCK_STREAM,
+				      may_wait ? APPROVE_WAIT_MS : 0, why);
 }

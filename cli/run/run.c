@@ -13,6 +13,7 @@
 #include "cli/profiles/profiles.h"
 #include "cli/view/run_commands.h"
 #include "cli/run/run_gateway.h"
+#include "cli/run/run_into.h"
 #include "cli/run/run_join.h"
 #include "cli/report/run_junit.h"
 #include "cli/report/run_lock.h"
@@ -48,6 +49,7 @@ struct run {
 	struct command_file program; /* path "": the sandbox looks the name up */
 	struct run_gateway *gateway; /* after prepare() */
 	struct exec_process *process;
+	struct run_into *into; /* NULL: it accepts no other command */
 	struct run_programs *programs;
 	struct run_made made;
 	struct run_refused refused;
@@ -142,6 +144,13 @@ static void on_probed(const struct exec_probe *probe, void *arg)
 	auto_free char *text = exec_probe_text(probe);
 
 	run->gateway->ops->note(run->gateway, GATEWAY_PROBED, NULL, text);
+}
+
+static void on_started(void *arg)
+{
+	struct run *run = arg;
+
+	run->into = run_into_new(&run->gate, run->process);
 }
 
 static void on_over(void *arg)
@@ -272,6 +281,7 @@ static int start_exec(struct run *run, char **ret_plan)
 	config.on_refused = on_refused;
 	config.tells_briefly = true;
 	config.captures_udp = policy_wants_udp(run->gate.policy);
+	config.on_started = on_started;
 	config.on_probed = run->options.has_no_probe ? NULL : on_probed;
 	if (run->options.must_judge_programs) {
 		run->programs = new_programs(run);
@@ -316,6 +326,7 @@ static void run_done(struct run *run)
 	for (size_t i = 0; run->has_signals && i < ARRAY_SIZE(forwarded); i++)
 		event_del(&run->signals[i]);
 	loop_timer_stop(&run->term);
+	run_into_free(run->into);
 	run->gateway->ops->close(run->gateway);
 	exec_process_free(run->process);
 	run_programs_free(run->programs);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -55,27 +56,61 @@ static int refuse(const struct run_options *options, const char *why,
 
 /* Only the program that the policy decided about may be executed. A name that could not be resolved
  * then, or that the working directory could provide, is not run. */
-static int find_program(const struct run_options *options, const struct command_world *world,
-			const struct command_verdict *verdict, struct command_file *ret)
+static int find_program(const char *program, const struct command_world *world,
+			const struct command_verdict *verdict, struct command_file *ret,
+			struct err *why)
 {
-	auto_free char *name = text_visible_dup(options->command[0]);
+	auto_free char *name = text_visible_dup(program);
 
 	*ret = verdict->program;
 	if (ret->path[0])
 		return CLI_OK;
-	switch (world->resolve(options->command[0], ret, world->arg)) {
+	switch (world->resolve(program, ret, world->arg)) {
 	case 0:
 		return CLI_OK;
 	case -EPERM:
-		return cli_fail(CLI_REFUSED,
-				"%s: PATH has a relative folder before the program's, so any file "
-				"there could take its name; nothing was run",
-				name);
+		return err_set(why, CLI_REFUSED,
+			       "%.200s: PATH has a relative folder before the program's, so any "
+			       "file there could take its name; nothing was run",
+			       name);
 	case -EACCES:
-		return cli_fail(CLI_REFUSED, "%s is not executable; nothing was run", name);
+		return err_set(why, CLI_REFUSED, "%.200s is not executable; nothing was run", name);
 	default:
-		return cli_fail(CLI_NOT_FOUND, "%s was not found; nothing was run", name);
+		return err_set(why, CLI_NOT_FOUND, "%.200s was not found; nothing was run", name);
 	}
+}
+
+static int find_own(const struct run_options *options, const struct command_world *world,
+		    const struct command_verdict *verdict, struct command_file *ret)
+{
+	struct err why = { 0 };
+	int status = find_program(options->command[0], world, verdict, ret, &why);
+
+	return status == CLI_OK ? CLI_OK : cli_fail(status, "%s", why.text);
+}
+
+static const char *reason_of(enum policy_action action, const struct command_verdict *verdict)
+{
+	if (action == POLICY_ASK)
+		return "the policy asks about this command, and there is no terminal to ask on";
+	return verdict->action == COMMAND_DENY ? "the policy denies this command"
+	       : verdict->action == COMMAND_ASK
+		       ? "the policy asks about this command, and its setting `approvals` allows "
+			 "no answer"
+		       : "the policy has rules for commands, and none allows this one";
+}
+
+/* The paths that the command may write. Returned owned; NULL after an error was printed. */
+static char **writable_of(const struct run_options *options, const struct run_places *places,
+			  const struct policy *policy)
+{
+	char **writable = NULL;
+
+	if (run_policy_paths(policy, places, POLICY_PATH_WRITE, options->writable, &writable) !=
+	    CLI_OK)
+		return NULL;
+	mem_append_list(&writable, mem_strdup(places->cwd));
+	return writable;
 }
 
 /* A person who types a command at a terminal is the one who would be asked about it, so typing it
@@ -83,7 +118,6 @@ static int find_program(const struct run_options *options, const struct command_
 int run_commands_check(const struct run_options *options, const struct run_places *places,
 		       const struct policy *policy, struct command_file *ret)
 {
-	auto_free_list char **writable = NULL;
 	const struct command_rules *rules = policy_commands(policy);
 	struct command_proposal proposal = { 0 };
 	struct command_verdict verdict;
@@ -97,38 +131,49 @@ int run_commands_check(const struct run_options *options, const struct run_place
 					       "--intercept-exec needs rules for commands in the "
 					       "policy; see sallyport-commands(7)")
 			       : CLI_OK;
-	int status =
-		run_policy_paths(policy, places, POLICY_PATH_WRITE, options->writable, &writable);
+	auto_free_list char **writable = writable_of(options, places, policy);
 
-	if (status != CLI_OK)
-		return status;
-	mem_append_list(&writable, mem_strdup(places->cwd));
-
+	if (!writable)
+		return CLI_ERROR;
 	struct command_world_places where = { places->cwd, run_commands_path(options), writable };
 
 	command_world_init(&world, &where);
-	switch (policy_decide_command(policy, &world, options->command, &verdict, &layer)) {
-	case POLICY_ALLOW:
-		return find_program(options, &world, &verdict, ret);
-	case POLICY_ASK:
-		if (isatty(STDIN_FILENO))
-			return find_program(options, &world, &verdict, ret);
+	enum policy_action action =
+		policy_decide_command(policy, &world, options->command, &verdict, &layer);
+
+	if (action == POLICY_ALLOW || (action == POLICY_ASK && isatty(STDIN_FILENO)))
+		return find_own(options, &world, &verdict, ret);
+	if (action == POLICY_ASK || verdict.action == COMMAND_UNMATCHED)
 		command_proposal(rules, &world, options->command, &proposal);
-		return refuse(
-			options,
-			"the policy asks about this command, and there is no terminal to ask on",
-			&verdict, &proposal);
-	case POLICY_DENY:
-	default:
-		if (verdict.action == COMMAND_UNMATCHED)
-			command_proposal(rules, &world, options->command, &proposal);
-		return refuse(options,
-			      verdict.action == COMMAND_DENY ? "the policy denies this command"
-			      : verdict.action == COMMAND_ASK
-				      ? "the policy asks about this command, and its setting "
-					"`approvals` allows no answer"
-				      : "the policy has rules for commands, and none allows this "
-					"one",
-			      &verdict, &proposal);
-	}
+	return refuse(options, reason_of(action, &verdict), &verdict, &proposal);
+}
+
+int run_commands_judge(const struct run_options *options, const struct run_places *places,
+		       const struct policy *policy, const char *const *argv, bool is_typed,
+		       struct command_file *ret, struct err *why)
+{
+	const struct command_rules *rules = policy_commands(policy);
+	struct command_verdict verdict;
+	struct command_world world;
+	enum policy_layer layer;
+
+	*ret = (struct command_file){ 0 };
+	if (!rules || command_rules_count(rules) == 0)
+		return CLI_OK;
+	auto_free_list char **writable = writable_of(options, places, policy);
+
+	if (!writable)
+		return err_set(why, CLI_REFUSED, "the paths of the policy cannot be read");
+	struct command_world_places where = { places->cwd, run_commands_path(options), writable };
+
+	command_world_init(&world, &where);
+	enum policy_action action = policy_decide_command(policy, &world, argv, &verdict, &layer);
+
+	if (action == POLICY_ALLOW || (action == POLICY_ASK && is_typed))
+		return find_program(argv[0], &world, &verdict, ret, why);
+	auto_free char *command = text_command_line(argv, SHOWN_MAX);
+
+	return err_set(why, CLI_REFUSED, "%s: %s; nothing was run%s%s", command,
+		       reason_of(action, &verdict), verdict.rule[0] ? "; rule: " : "",
+		       verdict.rule);
 }

@@ -36,6 +36,8 @@ TYPED = [
     (["run", "--web", "--no"], {"--no-probe", "--no-tty", "--notify"}),
     (["run", "--publish", ""], set()),
     (["sh"], {"sh", "shell"}),
+    (["exec", "--in"], {"--into"}),
+    (["exec", "--into", "x", "--", "ls", "-"], {"from 5"}),
     (["shell", "--pro"], {"--prompt-timeout"}),
     (["run", "--", "ls", "-"], {"from 3"}),
     (["run", "--no-tty", "ls", "-"], {"from 3"}),
