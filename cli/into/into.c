@@ -23,13 +23,17 @@
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT };
 
+static const char not_taken[] =
+	"the run does not take the command: it takes some from its own user and namespaces, and "
+	"from the same version of this program";
+
 struct into {
 	struct loop *loop;
 	struct frame_link *link;
 	struct pty *pty; /* NULL: none of 0–2 is a terminal */
 	uint8_t terminals;
 	struct event signals[ARRAY_SIZE(forwarded)];
-	bool has_signals, is_over;
+	bool has_signals, has_begun, is_over;
 	int status;
 	char why[512];
 };
@@ -56,7 +60,12 @@ static void over(struct into *into, int status, const char *why)
 
 static void on_closed(void *arg)
 {
-	over(arg, 128 + SIGKILL, "the run has ended, and with it all of its processes");
+	struct into *into = arg;
+
+	if (into->has_begun)
+		over(into, 128 + SIGKILL, "the run has ended, and with it all of its processes");
+	else
+		over(into, CLI_NO_SANDBOX, not_taken);
 }
 
 static bool handle_over(struct into *into, struct frame *frame)
@@ -77,6 +86,10 @@ static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
 {
 	struct into *into = arg;
 
+	if (frame->type == INTO_BEGUN && count == 0 && !into->has_begun) {
+		into->has_begun = true;
+		return;
+	}
 	if (frame->type == INTO_PTY && count == 1 && into->pty && !into->is_over) {
 		pty_start(into->pty, fds[0]);
 		return;
@@ -131,7 +144,7 @@ static int send_begin(struct into *into, int socket, const struct options *optio
 	frame_put_text(&frame, term && strlen(term) < INTO_TERM_MAX ? term : "");
 	int r = frame_link_send_on(socket, &frame, fds, INTO_FDS);
 
-	return r < 0 ? err_errno(why, -r, "the run cannot be told") : 0;
+	return r < 0 ? err_set(why, r, "%s", not_taken) : 0;
 }
 
 static void watch_signals(struct into *into)
@@ -194,13 +207,13 @@ int cli_exec(const struct options *options)
 		return cli_fail(CLI_NO_SANDBOX, "%s; nothing was run", why.text);
 	(void)signal(SIGPIPE, SIG_IGN);
 	into.loop = loop_new();
+	watch_signals(&into); /* they are handled once the loop runs */
 	int r = send_begin(&into, socket, options, &why);
 
 	if (r == 0)
 		r = fd_set_nonblocking(socket, true);
 	if (r == 0) {
 		into.link = frame_link_new(into.loop, socket, on_frame, on_closed, &into);
-		watch_signals(&into);
 		if (loop_run(into.loop) < 0)
 			r = err_set(&why, -EIO, "the event loop failed");
 	} else {

@@ -120,7 +120,11 @@ static void begin(struct client *client, struct exec_into_config *command)
 				   config->arg);
 
 	if (status != CLI_OK)
-		client_over(client, EXEC_PROCESS_NOT_STARTED, status, why.text);
+		return client_over(client, EXEC_PROCESS_NOT_STARTED, status, why.text);
+	struct frame frame;
+
+	frame_begin(&frame, INTO_BEGUN);
+	(void)frame_link_send(client->link, &frame, NULL, 0); /* a dead link reports itself */
 }
 
 static bool handle_begin(struct client *client, struct frame *frame, const int *fds)

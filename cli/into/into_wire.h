@@ -11,6 +11,7 @@ enum into_frame {
 	INTO_BEGIN = 1, /* its version, which of 0–2 are terminals, TERM; + argv, and its 0–2 */
 	INTO_SIGNAL,
 	/* to the client */
+	INTO_BEGUN,
 	INTO_PTY,  /* + the master */
 	INTO_OVER, /* enum exec_process_end, the status, why; nothing follows */
 };
