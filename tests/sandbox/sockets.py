@@ -93,6 +93,7 @@ def ssh_agent(world, user):
     path = user.outside / "agent"
     agent = subprocess.Popen(["ssh-agent", "-D", "-a", path], stdout=subprocess.DEVNULL, **user.ids())
     try:
+        must(wait_for(path.exists), "the agent has no socket")
         script = "for i in 1 2 3 4 5 6 7 8 9; do ssh-add -l 2>&1; [ $? -eq 1 ] && exit 0; sleep 0.2; done; exit 9"
         inside(world, user, script, ["socket $SSH_AUTH_SOCK"], env={"SSH_AUTH_SOCK": str(path)})
     finally:
