@@ -14,6 +14,7 @@ struct exec_into_config {
 	const char *term;        /* TERM; NULL: as it is in the sandbox */
 	const int *stdio;        /* three descriptors, borrowed; checked as those of a command */
 	unsigned int terminals;  /* bit N: descriptor N is a pty, instead of that one */
+	struct exec_size size;   /* of the pty, at first */
 	struct exec_program program;
 	exec_pty_fn on_pty;        /* with @terminals */
 	exec_process_done_fn done; /* once, from the loop; only @end, @status and @why are set */

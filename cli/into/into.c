@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -121,6 +122,17 @@ static int own_stdio(struct into *into, int null, int *ret)
 	return into->terminals;
 }
 
+static void put_size(struct frame *frame, uint8_t terminals)
+{
+	struct winsize size = { 0 };
+
+	for (int fd = 0; fd < 3; fd++)
+		if ((terminals & 1 << fd) != 0)
+			(void)ioctl(fd, TIOCGWINSZ, &size); /* without it: 0 rows */
+	frame_put_u16(frame, size.ws_row);
+	frame_put_u16(frame, size.ws_col);
+}
+
 static int send_begin(struct into *into, int socket, const struct options *options, struct err *why)
 {
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -141,6 +153,7 @@ static int send_begin(struct into *into, int socket, const struct options *optio
 	frame_begin(&frame, INTO_BEGIN);
 	frame_put_text(&frame, SALLYPORT_VERSION);
 	frame_put_u8(&frame, into->terminals);
+	put_size(&frame, into->terminals);
 	frame_put_text(&frame, term && strlen(term) < INTO_TERM_MAX ? term : "");
 	int r = frame_link_send_on(socket, &frame, fds, INTO_FDS);
 

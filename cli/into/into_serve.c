@@ -137,6 +137,8 @@ static bool handle_begin(struct client *client, struct frame *frame, const int *
 	struct exec_into_config command = { .terminals = frame_get_u8(frame),
 					    .stdio = fds + INTO_STDIO };
 
+	command.size.rows = frame_get_u16(frame);
+	command.size.columns = frame_get_u16(frame);
 	frame_get_text(frame, term, sizeof(term));
 	if (!frame_is_whole(frame) || strcmp(version, SALLYPORT_VERSION) != 0 ||
 	    command.terminals > 7 || !is_term(term))

@@ -8,7 +8,8 @@
 
 enum into_frame {
 	/* to the run */
-	INTO_BEGIN = 1, /* its version, which of 0–2 are terminals, TERM; + argv, and its 0–2 */
+	INTO_BEGIN = 1, /* its version, which of 0–2 are terminals, their rows and columns, TERM; +
+			   argv, and its 0–2 */
 	INTO_SIGNAL,
 	/* to the client */
 	INTO_BEGUN,

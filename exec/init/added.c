@@ -83,7 +83,7 @@ int added_reserve(void)
 	return r < 0 ? (int)r : 0;
 }
 
-static int start(struct init *added, const int *stdio)
+static int start(struct init *added, uint32_t size, const int *stdio)
 {
 	int r = 0;
 
@@ -91,7 +91,7 @@ static int start(struct init *added, const int *stdio)
 	if (!wall_is_free(added->whole))
 		return -EAGAIN;
 	if ((added->plan.head->flags & WIRE_TERMINALS) != 0)
-		r = terminal_add(added);
+		r = terminal_add(added, (uint16_t)(size >> 16), (uint16_t)size);
 	if (r == 0)
 		r = put_in_place(stdio);
 	if (r == 0)
@@ -102,9 +102,10 @@ static int start(struct init *added, const int *stdio)
 	return r;
 }
 
-static int start_mapped(struct init *init, uint64_t into, const struct read_plan *plan,
-			const int *stdio)
+static int start_mapped(struct init *init, const struct wire_message *message,
+			const struct read_plan *plan, const int *stdio)
 {
+	uint64_t into = message->into;
 	struct into_slot *slot = slot_of(init, 0);
 	struct init added = *init;
 
@@ -116,7 +117,7 @@ static int start_mapped(struct init *init, uint64_t into, const struct read_plan
 	added.detail = "";
 	added.pty = added.pty_far = -1;
 	added.step = WIRE_STEP_FORK;
-	int r = slot ? start(&added, stdio) : -EAGAIN;
+	int r = slot ? start(&added, (uint32_t)message->value, stdio) : -EAGAIN;
 
 	if (r < 0) {
 		fail(&added, r);
@@ -127,15 +128,16 @@ static int start_mapped(struct init *init, uint64_t into, const struct read_plan
 	return 0;
 }
 
-int added_start(struct init *init, uint64_t into, const int *fds, int count)
+int added_start(struct init *init, const struct wire_message *message, const int *fds, int count)
 {
+	uint64_t into = message->into;
 	struct map map = { .bytes = NULL };
 	int r = count == FDS && into != 0 && !slot_of(init, into) ? 0 : -EBADMSG;
 
 	if (r == 0)
 		r = map_plan(fds[0], &map);
 	if (r == 0)
-		r = start_mapped(init, into, &map.plan, fds + 1);
+		r = start_mapped(init, message, &map.plan, fds + 1);
 	map_drop(&map);
 	for (int i = 1; i < count; i++)
 		(void)sys(close, fds[i]);

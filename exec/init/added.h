@@ -5,12 +5,13 @@
 #include <stdint.h>
 
 struct init;
+struct wire_message;
 
 /* Keeps 0–2 free for added commands. 0 or -errno. */
 int added_reserve(void);
-/* Starts command @into: @fds, taken, are a plan and its 0–2. What fails is reported, and then its
- * end. 0; -errno: that message is malformed. */
-int added_start(struct init *init, uint64_t into, const int *fds, int count);
+/* Starts the command of @message, a WIRE_INTO: @fds, taken, are a plan and its 0–2. What fails is
+ * reported, and then its end. 0; -errno: that message is malformed. */
+int added_start(struct init *init, const struct wire_message *message, const int *fds, int count);
 /* Process @pid has ended, and may be that of an added command. */
 void added_ended(struct init *init, long pid, int status);
 /* The process of command @into, 0: the run's own. 0: there is none. */

@@ -152,7 +152,7 @@ static void on_control(struct init *init)
 
 	if (n == -EAGAIN || n == -EINTR)
 		return;
-	if (n == 0 && message.type == WIRE_INTO && added_start(init, message.into, fds, count) == 0)
+	if (n == 0 && message.type == WIRE_INTO && added_start(init, &message, fds, count) == 0)
 		return;
 	if (n < 0 || message.type != WIRE_SIGNAL || count != 0)
 		end_all(init, NULL); /* the gate is gone, or it broke the protocol */

@@ -80,7 +80,10 @@ int into_start(struct intos *intos, int control, const struct plan *plan,
 
 	if (sealed < 0)
 		return sealed;
-	const struct wire_message message = { .type = WIRE_INTO, .into = intos->last };
+	const struct wire_message message = { .type = WIRE_INTO,
+					      .into = intos->last,
+					      .value = (int32_t)((uint32_t)config->size.rows << 16 |
+								 config->size.columns) };
 	const int fds[] = { sealed, config->stdio[0], config->stdio[1], config->stdio[2] };
 
 	r = fd_send(control, &message, sizeof(message), fds, ARRAY_SIZE(fds));

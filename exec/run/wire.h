@@ -131,7 +131,8 @@ enum wire_type {
 	/* to init */
 	WIRE_GO,     /* execute the command's program */
 	WIRE_SIGNAL, /* send signal @value to the command's process group */
-	WIRE_INTO,   /* start command @into; with the memfd of a plan, and its 0–2 */
+	WIRE_INTO, /* start command @into; with the memfd of a plan, and its 0–2; @value: the size
+		      of its pty, 65536 * rows + columns */
 	WIRE_TYPES
 };
 

@@ -30,7 +30,7 @@ int door_open(struct init *init);
 /* Starts a new session, and opens the pty if one of 0–2 was a terminal. */
 int terminal_open(struct init *init);
 /* Opens a pty for an added command, @init: init->pty. */
-int terminal_add(struct init *init);
+int terminal_add(struct init *init, uint16_t rows, uint16_t columns);
 
 /* Makes the abstract sockets of others unreachable for init and all of its descendants, if the
  * kernel supports that: init->is_scoped. */

@@ -40,11 +40,15 @@ static int send_far(struct init *init)
 	return r;
 }
 
-int terminal_add(struct init *init)
+int terminal_add(struct init *init, uint16_t rows, uint16_t columns)
 {
+	const uint16_t size[4] = { rows, columns }; /* struct winsize */
+
 	init->step = WIRE_STEP_PTY;
 	int r = open_pair(init);
 
+	if (r == 0)
+		r = (int)sys(ioctl, init->pty, TIOCSWINSZ, size);
 	if (r == 0)
 		return send_far(init);
 	if (init->pty_far >= 0)
