@@ -227,10 +227,13 @@ class World:
 
 
 def main(cases, arguments):
-    """Runs each case of @cases as each user; a name after the programs on the command line runs only that case."""
+    """Runs each case of @cases as each user; a name after the programs on the command line runs only that case, -NAME all others."""
     if len(sys.argv) < arguments + 1:
-        sys.exit(f"usage: {sys.argv[0]} SALLYPORT{' HOSTILE' if arguments == 2 else ''} [CASE...]")
-    programs, only = sys.argv[1:arguments + 1], sys.argv[arguments + 1:]
+        sys.exit(f"usage: {sys.argv[0]} SALLYPORT{' HOSTILE' if arguments == 2 else ''} [CASE...|-CASE...]")
+    programs, names = sys.argv[1:arguments + 1], sys.argv[arguments + 1:]
+    only, but = [name for name in names if name[0] != "-"], [name[1:] for name in names if name[0] == "-"]
+    if unknown := {*only, *but} - {name for name, _ in cases}:
+        sys.exit(f"no such case: {' '.join(sorted(unknown))}")
     if missing := [program for program in programs if not os.path.exists(program)]:
         sys.exit(f"not built: {' '.join(missing)}")
     world = World(*programs)
@@ -241,7 +244,7 @@ def main(cases, arguments):
             return SKIP
         for user in world.users:
             for name, function in cases:
-                if not only or name in only:
+                if name not in but and (not only or name in only):
                     world.case(user, name, function)
     finally:
         status = world.end()
