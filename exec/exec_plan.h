@@ -62,8 +62,8 @@ struct exec_plan_config {
 	/* Borrowed; NULL: all may be read, @cwd and @writable may be written. Else @writable is
 	 * ignored, and the rest applies if the command is confined. */
 	const struct exec_sandbox *sandbox;
-	/* Folders where other commands could write: no link in them leads to what @sandbox opens.
-	 * May be NULL. */
+	/* Folders where other commands could write: no link in them leads to what this one may
+	 * write, or to what @sandbox opens. May be NULL. */
 	const char *const *theirs;
 	const struct policy_protection *protection; /* borrowed; NULL: no default protection */
 	struct exec_program program;

@@ -126,8 +126,7 @@ struct exec_target_view *exec_target_view_new(const struct exec_sandbox *sandbox
 	size_t count;
 	const struct exec_entry *entries = exec_sandbox_entries(sandbox, &count);
 
-	view->theirs =
-		(struct paths){ theirs, theirs ? mem_count_list((const char *const *)theirs) : 0 };
+	view->theirs = paths_of((const char *const *)theirs);
 	view->otherwise = exec_sandbox_files(sandbox) == EXEC_FILES_RESTRICTED ? EXEC_TARGET_OUTSIDE
 									       : EXEC_TARGET_INSIDE;
 	for (size_t i = 0; i < count; i++)

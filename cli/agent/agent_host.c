@@ -108,17 +108,8 @@ static void widen(char *const *paths, void *arg)
 static char **reached(void *arg)
 {
 	const struct gate *gate = arg;
-	struct reach *reach = reach_open(gate->places.state_dir, NULL);
-	char **folders = NULL;
 
-	if (reach) {
-		reach_forget_unconfined(reach);
-		folders = reach_folders(reach);
-	} else { /* not known: any */
-		mem_append_list(&folders, mem_strdup("/"));
-	}
-	reach_close(reach);
-	return folders;
+	return reach_earlier(gate->places.state_dir);
 }
 
 static char **guarded(void *arg)

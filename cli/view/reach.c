@@ -330,12 +330,18 @@ void reach_add(struct reach *roots, char *const *writable, const char *hidden)
 	roots_add_own(roots, writable, hidden, NOT_YET);
 }
 
-char **reach_folders(const struct reach *roots)
+char **reach_earlier(const char *state)
 {
-	char **list = mem_new_array(roots->count + 1, sizeof(*list));
+	struct reach *roots = reach_open(state, NULL);
+	char **list = NULL;
 
-	for (size_t i = 0; i < roots->count; i++)
-		list[i] = mem_strdup(roots->list[i].path);
+	if (roots)
+		reach_forget_unconfined(roots);
+	else /* not known: any */
+		mem_append_list(&list, mem_strdup("/"));
+	for (size_t i = 0; roots && i < roots->count; i++)
+		mem_append_list(&list, mem_strdup(roots->list[i].path));
+	reach_close(roots);
 	return list;
 }
 

@@ -23,8 +23,9 @@ void reach_add(struct reach *reach, char *const *writable, const char *hidden);
 /* The same for later runs: call it before a command begins. 0 or -errno with @why. */
 int reach_note(const char *state, char *const *writable, const char *hidden, struct err *why);
 
-/* The paths of the folders: returned owned, NULL-terminated. */
-char **reach_folders(const struct reach *reach);
+/* The paths of the folders of earlier runs, and the caches: returned owned, NULL-terminated; "/" if
+ * they cannot be read. */
+char **reach_earlier(const char *state);
 
 struct reach_found {
 	/* is_below: in a folder of commands. is_in_reach: there, or with another hard link, which

@@ -12,6 +12,7 @@
 #include "cli/gate/run_helpers.h"
 #include "cli/gate/run_upstream.h"
 #include "cli/run/run_options.h"
+#include "cli/view/reach.h"
 #include "cli/view/run_places.h"
 #include "cli/run/run_policy.h"
 #include "cli/run/run_sources.h"
@@ -217,6 +218,7 @@ int run_view_make(struct run_view *view, const struct run_view_config *config)
 		status = run_sockets_find(view, config->policy, config->places);
 	if (status != CLI_OK)
 		return status;
+	view->theirs = reach_earlier(config->places->state_dir);
 	view->limits = limits_of(config->policy);
 	run_env_find(view, config->policy, config->options);
 	view->hidden = own_paths(config);
@@ -241,6 +243,7 @@ void run_view_add_cwd(struct run_view *view, const struct run_places *places)
 void run_view_done(struct run_view *view)
 {
 	mem_free_list(view->writable);
+	mem_free_list(view->theirs);
 	mem_free_list(view->readable);
 	mem_free_list(view->hidden);
 	mem_free_list(view->read_only);

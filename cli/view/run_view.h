@@ -22,6 +22,7 @@ struct run_caches {
 
 struct run_view {
 	char **writable; /* besides the working directory */
+	char **theirs;   /* where commands of other runs may write, or could */
 	char **readable; /* all that can be seen, including system paths; NULL: everything */
 	char **hidden, **read_only;
 	char **homes, **named, **protect, **unprotect; /* about files that run code later, */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,11 @@
 #include "base/text.h"
 
 #define LINKS_MAX 40 /* the kernel's limit */
+
+struct paths paths_of(const char *const *list)
+{
+	return (struct paths){ (char **)(uintptr_t)list, mem_count_list(list) };
+}
 
 void paths_add(struct paths *paths, const char *path)
 {

@@ -13,6 +13,8 @@ struct paths {
 	size_t count;
 };
 
+/* Borrows a list, which may be NULL; nothing may be added, and it is not paths_done(). */
+struct paths paths_of(const char *const *list);
 void paths_add(struct paths *paths, const char *path);
 void paths_remove(struct paths *paths, const char *path); /* no effect if it is not there */
 void paths_done(struct paths *paths);

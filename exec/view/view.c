@@ -48,11 +48,12 @@ static int add_fresh(struct plan *plan, struct err *why)
 	return 0;
 }
 
-static int add_writable(struct plan *plan, const char *given, struct err *why)
+static int add_writable(struct plan *plan, const char *given, const struct paths *theirs,
+			struct err *why)
 {
 	auto_free char *path = NULL;
 	struct stat what;
-	int r = paths_resolve(given, NULL, &path, why);
+	int r = paths_resolve(given, theirs, &path, why);
 
 	if (r < 0)
 		return err_prefix(why, r, "cannot make a path writable");
@@ -153,12 +154,13 @@ static int add_sockets(struct plan *plan, struct err *why)
 
 static int plan_default(struct plan *plan, const struct exec_plan_config *config, struct err *why)
 {
+	const struct paths theirs = paths_of(config->theirs);
 	int r = add_fresh(plan, why);
 
 	if (r == 0 && !view_place_unfit(plan, plan->cwd))
-		r = add_writable(plan, plan->cwd, why);
+		r = add_writable(plan, plan->cwd, &theirs, why);
 	for (const char *const *dir = config->writable; dir && *dir && r == 0; dir++)
-		r = add_writable(plan, *dir, why);
+		r = add_writable(plan, *dir, &theirs, why);
 	if (r == 0)
 		r = view_aliases_add_volumes(plan, config, why);
 	paths_sort(&plan->writable);
@@ -212,7 +214,10 @@ int view_find(struct plan *plan, const struct exec_plan_config *config, struct e
 
 int view_plan(struct plan *plan, const struct exec_plan_config *config, struct err *why)
 {
-	int r = paths_resolve(config->cwd, NULL, &plan->cwd, why);
+	const struct paths theirs = paths_of(config->theirs);
+	/* An agent names its folder; that of a run is the one that it is in, which no link led to.
+	 */
+	int r = paths_resolve(config->cwd, config->sandbox ? NULL : &theirs, &plan->cwd, why);
 
 	plan->cache_root = config->cache_root;
 	if (r < 0)

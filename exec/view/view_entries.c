@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -95,12 +94,6 @@ static int add_all_writable(struct plan *plan, const struct exec_entry *entries,
 		paths_add(&plan->writable, "/");
 	paths_sort(&plan->writable);
 	return r;
-}
-
-static struct paths list_of(const char *const *list)
-{
-	/* Borrowed; nothing is added to it. */
-	return (struct paths){ (char **)(uintptr_t)list, list ? mem_count_list(list) : 0 };
 }
 
 /* The folders whose links the command, or one of @theirs, could change. */
@@ -260,7 +253,7 @@ int view_entries_open_sockets(struct plan *plan, const char *const *list, const 
 	for (const char *const *given = list; given && *given; given++) {
 		auto_free char *path = NULL;
 		struct stat what;
-		const struct paths others = list_of(theirs);
+		const struct paths others = paths_of(theirs);
 		struct paths steered = steered_of(plan, &others);
 		int r = paths_resolve(*given, &steered, &path, why);
 
@@ -351,7 +344,7 @@ static int add_entries(struct plan *plan, const struct exec_plan_config *config,
 {
 	size_t count;
 	const struct exec_entry *entries = exec_sandbox_entries(config->sandbox, &count);
-	const struct paths theirs = list_of(config->theirs);
+	const struct paths theirs = paths_of(config->theirs);
 
 	set_root(plan, config->sandbox);
 	int r = add_all_writable(plan, entries, count, &theirs, places, why);

@@ -18,8 +18,10 @@
  * (a file), and link -> a. */
 static const struct {
 	const char *hidden, *read_only, *writable;
-	const char *lines; /* those with writable, pinned, hidden and read-only below %, sorted as
-			      printed */
+	const char *lines;  /* those with writable, pinned, hidden and read-only below %, sorted as
+			       printed */
+	const char *theirs; /* where other commands may write */
+	const char *cwd;    /* NULL: % */
 } views[] = {
 	{ NULL, NULL, NULL, "writable   %\n" },
 	{ "%/a", NULL, NULL, "writable   %\nhidden     %/a\n" },
@@ -43,7 +45,13 @@ static const struct {
 	  "writable   %\nwritable   %/a/b\npinned     %/a\nhidden     %/a/b/c\n" },
 	{ NULL, NULL, "%/link",
 	  "writable   %\nwritable   %/a\n" }, /* the person's own choice, made now */
+	{ NULL, NULL, "%/a", "writable   %\nwritable   %/a\n", .theirs = "%" },
+	{ NULL, NULL, "%/link", "writable   %\nwritable   %/a\n", .theirs = "%/a" },
 	/* refused */
+	{ NULL, NULL, "%/link", "refused    %/link: a symbolic link", .theirs = "%" },
+	{ NULL, NULL, "%/link/b", "refused    %/link/b: a symbolic link", .theirs = "/" },
+	{ NULL, NULL, NULL, "refused    %/link/b: a symbolic link", .theirs = "%",
+	  .cwd = "%/link/b" },
 	{ NULL, "%/absent/x", NULL,
 	  "refused    %/absent/x does not exist, and the command could create it" },
 	{ "%", NULL, NULL,
@@ -107,6 +115,8 @@ START_TEST(plans_the_view)
 	auto_free char *read_only = fill_in(views[_i].read_only, rig.dir);
 	auto_free char *writable = fill_in(views[_i].writable, rig.dir);
 	auto_free char *want = fill_in(views[_i].lines, rig.dir);
+	auto_free char *theirs = fill_in(views[_i].theirs, rig.dir);
+	auto_free char *cwd = fill_in(views[_i].cwd, rig.dir);
 
 	ck_assert_int_eq(symlink("a", link), 0);
 	rig.config.argv = (const char *const[]){ "true", NULL };
@@ -114,6 +124,9 @@ START_TEST(plans_the_view)
 	rig.config.read_only =
 		(const char *const[]){ views[_i].read_only ? read_only : NULL, NULL };
 	rig.config.writable = (const char *const[]){ views[_i].writable ? writable : NULL, NULL };
+	rig.config.theirs = (const char *const[]){ views[_i].theirs ? theirs : NULL, NULL };
+	if (views[_i].cwd)
+		rig.config.cwd = cwd;
 	auto_free char *text = exec_plan_text(&rig.config, NULL);
 	auto_free char *lines = lines_about_files(text);
 
