@@ -235,18 +235,26 @@ static void on_unseen(void *arg)
 	settle(arg, ORCHESTRATOR_PASS, "", "");
 }
 
+/* Adds a line: names are of the agent's choice, and none becomes a line of its own. */
+static void add_detail(char **text, const char *what, const char *name)
+{
+	auto_free char *shown = text_visible_dup(name);
+
+	mem_append(text, "%s%s\n", what, shown);
+}
+
 /* The additional permissions, or the files to be changed, one per line. */
 static char *detail(const struct orchestrator_question *question)
 {
 	static const char *const classes[ORCHESTRATOR_CLASSES] = {
-		[ORCHESTRATOR_WRITE_PATH] = "write", [ORCHESTRATOR_READ_PATH] = "read",
-		[ORCHESTRATOR_SOCKET] = "socket",    [ORCHESTRATOR_DESTINATION] = "reach",
-		[ORCHESTRATOR_PROGRAM] = "run",      [ORCHESTRATOR_SYSTEM_CALL] = "call",
+		[ORCHESTRATOR_WRITE_PATH] = "write ", [ORCHESTRATOR_READ_PATH] = "read ",
+		[ORCHESTRATOR_SOCKET] = "socket ",    [ORCHESTRATOR_PROGRAM] = "run ",
+		[ORCHESTRATOR_SYSTEM_CALL] = "call ",
 	};
 	char *text = mem_strdup("");
 
 	for (const char *const *variable = question->env; variable && *variable; variable++)
-		mem_append(&text, "env %s\n", *variable);
+		add_detail(&text, "env ", *variable);
 	for (size_t i = 0; i < question->access_count; i++) {
 		const struct orchestrator_access *access = &question->accesses[i];
 
@@ -254,10 +262,10 @@ static char *detail(const struct orchestrator_question *question)
 			mem_append(&text, "reach %s://%s:%u\n", access->protocol, access->name,
 				   (unsigned int)access->port);
 		else
-			mem_append(&text, "%s %s\n", classes[access->what], access->name);
+			add_detail(&text, classes[access->what], access->name);
 	}
 	for (const char *const *key = question->keys; key && *key; key++)
-		mem_append(&text, "%s\n", *key);
+		add_detail(&text, "", *key);
 	if (question->changes)
 		mem_append(&text, "changes %s\n", question->changes);
 	return text;

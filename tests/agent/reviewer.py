@@ -234,6 +234,17 @@ def strict_sessions_are_reviewed(stage):
     client.never("approval_request")
 
 
+def a_name_is_one_line(stage):
+    """A variable, or the path of a permission or a patch, adds no line to what a program is told about the question."""
+    client = believed(stage, approval="untrusted")
+    assert client.run(["cat", "/dev/null", "say-deny"], env={"A": "b\nread /etc"})["by"] == "reviewer"
+    assert [line["detail"] for line in asked(stage)][-1] == "env A=b\\x0aread /etc\n", asked(stage)
+    (stage.work / "two\nlines").mkdir()
+    patch = client.send("request_patch_approval", files=[str(stage.work / "two\nlines/say-deny")])
+    client.next("task_complete", id=patch, outcome="rejected")
+    assert asked(stage)[-1]["detail"].count("\n") == 1, asked(stage)[-1]
+
+
 def a_hook_that_failed_is_not_outvoted(stage):
     hook = stage.top / "hook"
     hook.write_text("#!/bin/sh\nexit 1\n")
@@ -305,7 +316,7 @@ def reviewers_that_cannot_be(stage):
 
 CASES = [in_the_shadow_it_is_compared, it_answers_for_people, what_it_cannot_be_shown_is_a_persons, late_is_not_denied,
          nonsense_is_a_persons, it_thinks_when_all_ends, a_retry_is_for_people, the_breaker_hands_over, strict_sessions_are_reviewed,
-         a_hook_that_failed_is_not_outvoted, it_is_given_by_option, the_example_reviews, reviewers_that_cannot_be]
+         a_name_is_one_line, a_hook_that_failed_is_not_outvoted, it_is_given_by_option, the_example_reviews, reviewers_that_cannot_be]
 
 if __name__ == "__main__":
     harness.main(CASES)
