@@ -47,6 +47,8 @@ struct gateway_trip {
 	char *request; /* of the last denial, if a rule looks at it: "GET /path"; NULL: not known */
 };
 void gateway_trip_done(struct gateway_trip *trip); /* of a copy: frees its texts */
+/* Adds the counts of @trip to @sum. */
+void gateway_trip_add(struct gateway_trip *sum, const struct gateway_trip *trip);
 /* Borrowed until the next call into the gateway. */
 const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count);
 /* The sum of all destinations after the first 4096, which are counted one by one; its dst is

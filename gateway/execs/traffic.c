@@ -52,6 +52,17 @@ void traffic_free(struct traffic *trips)
 	free(trips);
 }
 
+void gateway_trip_add(struct gateway_trip *sum, const struct gateway_trip *trip)
+{
+	sum->allowed += trip->allowed;
+	sum->denied += trip->denied;
+	sum->failed += trip->failed;
+	sum->unanswered += trip->unanswered;
+	sum->connections += trip->connections;
+	sum->bytes_up += trip->bytes_up;
+	sum->bytes_down += trip->bytes_down;
+}
+
 void gateway_trip_done(struct gateway_trip *trip)
 {
 	free(take(trip->rule));

@@ -146,6 +146,13 @@ def listed(stage, example):
     finish(run)
 
 
+def seen_by_top(stage, example):
+    run, question = stage.asks()
+    assert stage.play(example).startswith("1 run, 1 question waiting, 0 connections open\n")
+    stage.sally("approve", "deny", question["id"], check=True)
+    finish(run)
+
+
 def allowed_for_the_session(stage, example):
     run, question = stage.asks("never.example.org")
     command = shlex.join(["--confirm", question["typed"]]) if question.get("risk") else ""
@@ -563,7 +570,7 @@ def a_name_inside(stage, example):
 
 STAGES = {
     "sallyport-acp.1": [as_an_editor],
-    "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
+    "sallyport-approve.1": [watch, listed, allowed_for_the_session, seen_by_top, allowed_for_a_domain, merged, answered],
     "sallyport-audit.1": [pruned, pruned, log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_collector, sent_to_a_database, sent_to_syslog_by_tls, log_on_a_page, sent_to_a_receiver, records_of_a_run,
                           log_of_a_run, log_of_a_run],
     "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, explained_as(0, "allow tcp://db.example.net:5432"),

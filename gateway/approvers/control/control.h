@@ -100,6 +100,7 @@ void control_answer_touch(const struct control_request *request);
 void control_ledger_grants(const struct control_request *request);
 void control_ledger_copy(const struct control_request *request);
 void control_ledger_live(const struct control_request *request);
+void control_ledger_totals(const struct control_request *request);
 void control_ledger_revoke(const struct control_request *request);
 void control_ledger_undo(const struct control_request *request);
 void control_ledger_cut(const struct control_request *request);

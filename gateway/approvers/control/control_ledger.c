@@ -6,6 +6,7 @@
 #include "gateway/approvers/ledger_impl.h"
 #include "gateway/approvers/person.h"
 #include "gateway/approvers/wire.h"
+#include "gateway/gateway_tools.h"
 
 struct ledger_list {
 	json_t *array;
@@ -133,6 +134,49 @@ void control_ledger_live(const struct control_request *request)
 
 	list.more = (json_int_t)(count - json_array_size(list.array));
 	ledger_reply(request, "live", &list);
+}
+
+static json_t *ledger_counts(const struct gateway_trip *trip)
+{
+	return json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "allowed", (json_int_t)trip->allowed,
+		"denied", (json_int_t)trip->denied, "unanswered", (json_int_t)trip->unanswered,
+		"failed", (json_int_t)trip->failed, "connections", (json_int_t)trip->connections,
+		"bytes_up", (json_int_t)trip->bytes_up, "bytes_down", (json_int_t)trip->bytes_down);
+}
+
+/* Takes @counts. */
+static void ledger_add_trip(struct ledger_list *list, const struct policy_destination *dst,
+			    json_t *counts)
+{
+	json_t *where =
+		json_pack("{s:s, s:o, s:i}", "protocol", policy_protocol_name(dst->protocol),
+			  "host", wire_text(dst->host, sizeof(dst->host)), "port", (int)dst->port);
+
+	(void)json_object_update(counts, where); /* out of memory: refused, and left out */
+	json_decref(where);
+	ledger_add(list, counts);
+}
+
+/* The destinations that were asked for last, and the sum of the others. */
+void control_ledger_totals(const struct control_request *request)
+{
+	const struct gateway *gw = request->client->server->gw;
+	size_t count, first;
+	const struct gateway_trip *trips = gateway_trips(gw, &count);
+	struct gateway_trip others = *gateway_trips_others(gw);
+	struct ledger_list list = { .array = json_array() };
+
+	first = count > CONTROL_LIST_MAX ? count - CONTROL_LIST_MAX : 0;
+	list.more = (json_int_t)first;
+	for (size_t i = 0; i < first; i++)
+		gateway_trip_add(&others, &trips[i]);
+	for (size_t i = first; i < count; i++)
+		ledger_add_trip(&list, &trips[i].dst, ledger_counts(&trips[i]));
+	json_t *reply = json_pack("{s:o, s:o, s:I}", "totals", list.array, "others",
+				  ledger_counts(&others), "more", list.more);
+
+	control_request_ok(request, reply);
 }
 
 static void ledger_failed(const struct control_request *request, int r, const struct err *why)

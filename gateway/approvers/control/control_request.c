@@ -132,6 +132,7 @@ static const struct {
 	{ "grants", control_ledger_grants, 0 },
 	{ "copy", control_ledger_copy, TAKES_AFTER },
 	{ "live", control_ledger_live, 0 },
+	{ "totals", control_ledger_totals, 0 },
 	{ "revoke", control_ledger_revoke, TAKES_GRANT },
 	{ "undo", control_ledger_undo, 0 },
 	{ "cut", control_ledger_cut, TAKES_LIVE },

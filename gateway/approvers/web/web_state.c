@@ -199,15 +199,8 @@ static json_t *state_totals(struct approver *self)
 	struct state_list list = { .server = self, .list = json_array() };
 	struct gateway_trip sum = *others;
 
-	for (size_t i = 0; i < count; i++) {
-		sum.allowed += trips[i].allowed;
-		sum.denied += trips[i].denied;
-		sum.failed += trips[i].failed;
-		sum.unanswered += trips[i].unanswered;
-		sum.connections += trips[i].connections;
-		sum.bytes_up += trips[i].bytes_up;
-		sum.bytes_down += trips[i].bytes_down;
-	}
+	for (size_t i = 0; i < count; i++)
+		gateway_trip_add(&sum, &trips[i]);
 	first = count > WEB_SHOWN_MAX ? count - WEB_SHOWN_MAX : 0;
 	for (size_t i = first; i < count; i++)
 		state_append(&list, state_trip(&trips[i]));

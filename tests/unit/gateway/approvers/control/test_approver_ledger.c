@@ -9,10 +9,12 @@
 #include "base/mem.h"
 #include "gateway/approvers/control/control.h"
 #include "gateway/approvers/ledger_impl.h"
+#include "gateway/gateway_tools.h"
 
 /* What the gateway would know: one grant, number 7, and one connection, number 3. */
 static struct {
 	unsigned int revoked, undone, cut, grants;
+	size_t trips; /* destinations that were asked for */
 	char by[64];
 	int result;
 } ledger;
@@ -61,6 +63,31 @@ size_t gateway_each_live(struct gateway *gw, size_t max,
 	return 1;
 }
 
+static struct gateway_trip trips[CONTROL_LIST_MAX + 3];
+static const struct gateway_trip others = { .denied = 5 };
+
+const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count)
+{
+	static const struct gateway_trip trip = {
+		.dst = { .host = "b.a.test", .protocol = POLICY_HTTPS, .port = 443 },
+		.allowed = 3,
+		.unanswered = 1,
+		.connections = 2,
+		.bytes_up = 7,
+		.bytes_down = 8,
+	};
+
+	for (size_t i = 0; i < ledger.trips; i++)
+		trips[i] = trip;
+	*ret_count = ledger.trips;
+	return trips;
+}
+
+const struct gateway_trip *gateway_trips_others(const struct gateway *gw)
+{
+	return &others;
+}
+
 static int ledger_take(unsigned int *count, const char *by, struct err *why)
 {
 	(void)snprintf(ledger.by, sizeof(ledger.by), "%s", by);
@@ -107,12 +134,22 @@ int gateway_cut(struct gateway *gw, uint64_t live, const char *by, struct err *w
 	"{\"id\":3,\"grant\":7,\"exec\":1,\"protocol\":\"https\",\"host\":\"b.a.test\","           \
 	"\"port\":443,\"way\":\"connect\",\"rule\":\"\",\"age_s\":2}"
 
+#define COUNTS(allowed, denied, unanswered, connections, up, down)                                 \
+	"\"allowed\":" allowed ",\"denied\":" denied ",\"unanswered\":" unanswered                 \
+	",\"failed\":0,\"connections\":" connections ",\"bytes_up\":" up ",\"bytes_down\":" down
+#define TRIP                                                                                       \
+	"{" COUNTS("3", "0", "1", "2", "7",                                                        \
+		   "8") ",\"protocol\":\"https\",\"host\":\"b.a.test\",\"port\":443}"
+
 static const struct {
 	const char *line, *want; /* a whole reply, or a code */
 } requests[] = {
 	{ "\"op\":\"grants\"", "{\"id\":1,\"ok\":true,\"grants\":[" GRANT "]}" },
 	{ "\"op\":\"copy\"", "{\"id\":1,\"ok\":true,\"grants\":[" COPY "],\"more\":0}" },
 	{ "\"op\":\"copy\",\"after\":7", "{\"id\":1,\"ok\":true,\"grants\":[],\"more\":0}" },
+	{ "\"op\":\"totals\"", "{\"id\":1,\"ok\":true,\"totals\":[" TRIP "],\"others\":{" COUNTS(
+				       "0", "5", "0", "0", "0", "0") "},\"more\":0}" },
+	{ "\"op\":\"totals\",\"after\":1", "malformed" },
 	{ "\"op\":\"live\"", "{\"id\":1,\"ok\":true,\"live\":[" LIVE "]}" },
 	{ "\"op\":\"revoke\",\"grant\":7",
 	  "{\"id\":1,\"ok\":true,\"cut\":1,\"bytes_up\":5,\"bytes_down\":6}" },
@@ -161,7 +198,7 @@ START_TEST(one_request)
 	auto_free char *line = mem_printf("{\"id\":1,%s}\n", requests[_i].line);
 	const char *want = requests[_i].want, *got;
 
-	ledger.grants = 1;
+	ledger.grants = ledger.trips = 1;
 	fake_ask(&wire.gw, "7f3a-1", "a.test");
 	got = wire_ask(wire.client, line);
 	if (want[0] == '{') {
@@ -172,6 +209,23 @@ START_TEST(one_request)
 
 	ck_assert_msg(strstr(got, code) != NULL, "%s", got);
 	ck_assert_uint_eq(wire.gw.answer_count + ledger.revoked + ledger.undone + ledger.cut, 0);
+}
+END_TEST
+
+/* The sum is that of all, also of those that are not listed. */
+START_TEST(totals_have_a_limit)
+{
+	ledger.trips = ARRAY_SIZE(trips);
+	json_t *reply =
+		json_loads(wire_ask(wire.client, "{\"id\":1,\"op\":\"totals\"}\n"), 0, NULL);
+	const json_t *rest = json_object_get(reply, "others");
+
+	ck_assert_uint_eq(json_array_size(json_object_get(reply, "totals")), CONTROL_LIST_MAX);
+	ck_assert_int_eq(json_integer_value(json_object_get(reply, "more")), 3);
+	ck_assert_int_eq(json_integer_value(json_object_get(rest, "allowed")), 3 * 3);
+	ck_assert_int_eq(json_integer_value(json_object_get(rest, "denied")), 5);
+	ck_assert_int_eq(json_integer_value(json_object_get(rest, "bytes_down")), 3 * 8);
+	json_decref(reply);
 }
 END_TEST
 
@@ -299,6 +353,7 @@ Suite *suite_control_ledger(void)
 
 	tcase_add_checked_fixture(tcase, wire_setup, wire_teardown);
 	tcase_add_loop_test(tcase, one_request, 0, sizeof(requests) / sizeof(requests[0]));
+	tcase_add_test(tcase, totals_have_a_limit);
 	tcase_add_test(tcase, copies_come_in_parts);
 	tcase_add_test(tcase, an_answer_with_everything);
 	tcase_add_loop_test(tcase, a_risk_is_confirmed, 0, sizeof(confirms) / sizeof(confirms[0]));
