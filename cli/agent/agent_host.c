@@ -47,8 +47,6 @@ static const char *own_path(struct command_world *own, void *arg)
 	if (world->own_path)
 		return world->own_path;
 	world->reach = reach_open(places->state_dir, NULL);
-	if (world->reach)
-		reach_forget_unconfined(world->reach);
 	if (world->reach && world->places.writable)
 		reach_add(world->reach, world->places.writable, places->config_dir);
 	world->own_path = trusted_path(world->path, NULL, world->reach);

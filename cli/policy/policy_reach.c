@@ -157,7 +157,6 @@ int policy_reach_check_paths(const char *state, char *const *paths, struct err *
 
 	if (!roots)
 		return -EIO;
-	reach_forget_unconfined(roots);
 	int r = check_named(roots, paths, why);
 
 	reach_close(roots);

@@ -92,6 +92,12 @@ static int64_t born_ns(const char *path)
 	return what.stx_btime.tv_sec * 1000000000 + what.stx_btime.tv_nsec;
 }
 
+/* Without a sandbox, everything may be written. */
+static bool is_unconfined(const char *path)
+{
+	return strcmp(path, "/") == 0;
+}
+
 /* One line each: "NANOSECONDS  DEVICE:INODE:BORN PATH", and "+DEVICE:INODE:BORN" before the path
  * for the hidden folder. If the numbers cannot be parsed, the folder counts from time 0. */
 static void roots_parse(struct reach *roots, char *text)
@@ -102,7 +108,7 @@ static void roots_parse(struct reach *roots, char *text)
 		struct root root = { .path = strchr(line, '/') };
 		struct folder *folder = &root.folder, *hidden = &root.hidden;
 
-		if (!root.path)
+		if (!root.path || is_unconfined(root.path))
 			continue;
 		int count = sscanf(line,
 				   "%" SCNd64 "  %" SCNu64 ":%" SCNu64 ":%" SCNd64 "+%" SCNu64
@@ -152,7 +158,7 @@ static void roots_add_own(struct reach *roots, char *const *writable, const char
 		auto_free char *path = realpath(*writable, NULL);
 		struct root root = { .path = path, .folder = folder_at(path), .since = since };
 
-		if (!root.folder.inode)
+		if (!root.folder.inode || is_unconfined(path))
 			continue;
 		if (config && command_world_is_below(config, path))
 			root.hidden = roots->config;
@@ -311,19 +317,6 @@ struct reach *reach_open(const char *state, struct err *why)
 	return roots;
 }
 
-void reach_forget_unconfined(struct reach *roots)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < roots->count; i++) {
-		if (strcmp(roots->list[i].path, "/") == 0)
-			free(roots->list[i].path);
-		else
-			roots->list[kept++] = roots->list[i];
-	}
-	roots->count = kept;
-}
-
 void reach_add(struct reach *roots, char *const *writable, const char *hidden)
 {
 	/* A change in these folders before the first command was made by another program. */
@@ -335,9 +328,7 @@ char **reach_earlier(const char *state)
 	struct reach *roots = reach_open(state, NULL);
 	char **list = NULL;
 
-	if (roots)
-		reach_forget_unconfined(roots);
-	else /* not known: any */
+	if (!roots) /* not known: any */
 		mem_append_list(&list, mem_strdup("/"));
 	for (size_t i = 0; roots && i < roots->count; i++)
 		mem_append_list(&list, mem_strdup(roots->list[i].path));

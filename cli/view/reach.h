@@ -1,5 +1,7 @@
 /* reach: the folders that commands may write or could write in an earlier run, and what in them may
- * be theirs. Each run adds its folders to a list in the state folder before a command begins. */
+ * be theirs. Each run adds its folders to a list in the state folder before a command begins. What
+ * ran without a sandbox is left out: a person or a rule let it out, and it could change the list,
+ * too. */
 #pragma once
 
 #include <limits.h>
@@ -14,9 +16,6 @@ struct reach;
  * NULL with @why: the list cannot be read. */
 struct reach *reach_open(const char *state, struct err *why);
 void reach_close(struct reach *reach); /* NULL is fine */
-/* Forgets the root of the file system: what ran with all rights was let out by a person or a rule.
- */
-void reach_forget_unconfined(struct reach *reach);
 /* Commands of this run may write in @writable, NULL-terminated, but not in @hidden, the user's
  * folder; NULL: none. */
 void reach_add(struct reach *reach, char *const *writable, const char *hidden);

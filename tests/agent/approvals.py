@@ -930,7 +930,24 @@ def hooks_that_cannot_be(stage):
         assert client.wait() in (2, 125), path
 
 
-CASES = [hooks_speak_first, no_hook_types_a_domain, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
+def let_out_once(stage):
+    """A command that a person lets out of the sandbox makes no program or policy of a later run untrusted."""
+    client = stage.client("--allow-unconfined")
+    client.configure("on-request")
+    id = client.send("exec", command=["true"], sandbox_permissions="require_escalated")
+    client.answer(client.next("approval_request"), "approved")
+    assert client.next("exec_end", id=id)["status"] == "exited"
+    client.hang_up()
+    client.wait()
+    policy = stage.top / "later" / "policy"
+    policy.parent.mkdir()
+    policy.write_text("version 1\n")
+    run = subprocess.run([stage.sallyport, "run", "--no-tty", "--policy", policy, "--", "true"], env=stage.env, cwd=stage.work, capture_output=True,
+                         text=True, stdin=subprocess.DEVNULL, timeout=harness.PATIENCE)
+    assert run.returncode == 0 and "commands can write" not in run.stderr and "trust" not in run.stderr, run
+
+
+CASES = [let_out_once, hooks_speak_first, no_hook_types_a_domain, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
          a_retry_is_its_own_question, a_retry_is_remembered, a_retry_is_remembered_for_good, permissions_for_the_session, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, the_gates_own_is_not_asked_about, granular,
          for_the_session, everyday_scripts, no_script_passes_a_denial, no_list_is_ignored, with_an_environment, with_a_program_of_the_command, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time, interrupted_while_it_is_asked,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
