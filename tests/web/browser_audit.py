@@ -50,8 +50,8 @@ class Log:
         must(done.returncode == 0, words, done.returncode, done.stderr)
         return done.stdout
 
-    def serve(self):
-        process = subprocess.Popen([self.program, "audit", "serve", "--audit", self.path], env=self.environment, stdout=subprocess.PIPE,
+    def serve(self, path=None):
+        process = subprocess.Popen([self.program, "audit", "serve", "--audit", path or self.path], env=self.environment, stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL)
         found = URL.search(process.stdout.readline())
         must(found, "no address was printed")
@@ -138,6 +138,25 @@ def answers_are_bounded(case):
         connection.close()
     must(set(statuses) <= {200, 503} and statuses.count(200) >= 4, statuses)
     must(page.post("/api/ask", {"ask": "verify"}).status == 200, "afterwards")
+
+
+def too_much_is_refused(case):
+    """An answer that does not fit is an error, and not an empty one."""
+    log = case.log.path.parent / "large.jsonl"
+    with open(log, "w", encoding="ascii") as out:
+        for _, line in generate_log.Generator(90000, now=datetime.datetime.now(datetime.timezone.utc)).records():
+            out.write(line)
+    process, page = case.log.serve(log)
+    try:
+        page.enter()
+        answer = page.post("/api/ask", {"ask": "query", "words": {"limit": "90000"}}).json()
+        must(answer["status"] == 3 and answer["out"] == "" and "too large" in answer["notes"], answer["status"], len(answer["out"]), answer["notes"][:200])
+        must(page.post("/api/ask", {"ask": "query", "words": {"limit": "10"}}).json()["status"] == 0, "a small one")
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stdout.close()
+        log.unlink()
 
 
 def shows_what_the_commands_print(case):
@@ -272,7 +291,7 @@ def its_end_is_said(case):
     must(page.run("return document.querySelector('#log-page').hidden"), "old data is shown")
 
 
-CASES = (only_the_page_is_served, answers_are_bounded, shows_what_the_commands_print, a_run_and_its_records, hostile_text_is_text, the_chain_is_checked,
+CASES = (only_the_page_is_served, answers_are_bounded, too_much_is_refused, shows_what_the_commands_print, a_run_and_its_records, hostile_text_is_text, the_chain_is_checked,
          fits_and_is_readable, a_file_has_what_is_shown, its_end_is_said)
 
 

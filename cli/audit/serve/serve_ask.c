@@ -19,6 +19,7 @@
 #define ASK_MAX_BYTES (16U << 20)
 #define ASK_WORDS_MAX 16
 #define ASK_WORD_MAX  512
+#define TOO_LARGE     "the answer is too large; choose fewer records"
 
 /* What is asked, and by which command. */
 static const struct ask_kind {
@@ -124,15 +125,15 @@ static int catch_stream(int fd)
 	return dup2(file, fd) < 0 ? -errno : file;
 }
 
-/* Returned owned: what was written to @file. */
+/* Returned owned: what was written to @file; NULL: it is too large. */
 static char *caught_text(int file)
 {
 	struct err why = { 0 };
 	char *text = NULL;
 
-	if (lseek(file, 0, SEEK_SET) < 0 || fd_read_all(file, ASK_MAX_BYTES, &text, NULL, &why) < 0)
-		return mem_strdup("");
-	return text;
+	if (lseek(file, 0, SEEK_SET) < 0)
+		return NULL;
+	return fd_read_all(file, ASK_MAX_BYTES, &text, NULL, &why) < 0 ? NULL : text;
 }
 
 /* In a process of its own. Without output it has failed. */
@@ -144,8 +145,10 @@ static void run_apart(FILE *out, void *arg)
 		return;
 	int status = run_command(arg);
 	auto_free char *text = caught_text(printed), *notes = caught_text(said);
-	json_t *answer =
-		json_pack("{s:i, s:s, s:s}", "status", status, "out", text, "notes", notes);
+	json_t *answer = text && notes ? json_pack("{s:i, s:s, s:s}", "status", status, "out", text,
+						   "notes", notes)
+				       : json_pack("{s:i, s:s, s:s}", "status", CLI_ERROR, "out",
+						   "", "notes", TOO_LARGE);
 
 	if (answer)
 		(void)json_dumpf(answer, out, JSON_COMPACT | JSON_ENSURE_ASCII); /* memory */
@@ -169,12 +172,10 @@ static void done(int result, const char *bytes, size_t len, void *arg)
 	if (result == 0 && len > 0)
 		page_reply(client, 200, "application/json", "", bytes, len);
 	else
-		page_reply_error(
-			client, 500, "failed",
-			json_string(result == -E2BIG
-					    ? "the answer is too large; choose fewer records"
-				    : result == 0 ? "the command printed what is not UTF-8"
-						  : aside_words(result)));
+		page_reply_error(client, 500, "failed",
+				 json_string(result == -E2BIG ? TOO_LARGE
+					     : result == 0 ? "the command printed what is not UTF-8"
+							   : aside_words(result)));
 }
 
 void serve_ask(struct page_client *client, const json_t *object)
