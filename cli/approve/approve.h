@@ -32,8 +32,11 @@ int approve_dir_check(int dir_fd, const char *session, const char *run, const ch
  * if the run has ended (its socket is removed then), -ENOENT, -EAGAIN if it is busy and @may_wait
  * is false. */
 int approve_dir_connect(int dir_fd, const char *run, bool may_wait, struct err *why);
-/* The same for another socket of that run, of @type: its name has this @suffix. @limit_ms: see
- * local_connect(). */
+/* The sockets of a run are RUN.sock, and beside it RUN.into, which takes commands. */
+#define APPROVE_SUFFIX      ".sock"
+#define APPROVE_INTO_SUFFIX ".into"
+/* The same for the socket of that run, of @type, with this @suffix. @limit_ms: see local_connect().
+ */
 int approve_dir_connect_to(int dir_fd, const char *run, const char *suffix, int type, int limit_ms,
 			   struct err *why);
 

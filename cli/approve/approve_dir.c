@@ -42,7 +42,7 @@ static char *dir_run_of(const char *name)
 	size_t len = strlen(name);
 
 	if (name[0] == '.' || len <= 5 || len - 5 >= APPROVE_RUN_MAX ||
-	    strcmp(name + len - 5, ".sock") != 0)
+	    strcmp(name + len - 5, APPROVE_SUFFIX) != 0)
 		return NULL;
 	return mem_strndup(name, len - 5);
 }
@@ -128,14 +128,24 @@ static int dir_check_server(int dir_fd, const char *name, int fd, struct err *wh
 	return 0;
 }
 
+/* Nobody listens at @name: the run has ended, and was killed if its sockets are still there. */
+static void dir_forget(int dir_fd, const char *run, const char *name)
+{
+	auto_free char *other = mem_printf("%s" APPROVE_INTO_SUFFIX, run);
+
+	(void)unlinkat(dir_fd, name, 0);
+	if (strcmp(name + strlen(run), APPROVE_SUFFIX) == 0)
+		(void)unlinkat(dir_fd, other, 0); /* often it is not there */
+}
+
 int approve_dir_connect_to(int dir_fd, const char *run, const char *suffix, int type, int limit_ms,
 			   struct err *why)
 {
 	auto_free char *name = mem_printf("%s%s", run, suffix);
 	auto_close int fd = local_connect(dir_fd, name, type, limit_ms);
 
-	if (fd == -ECONNREFUSED) /* nobody listens: the run has ended */
-		(void)unlinkat(dir_fd, name, 0);
+	if (fd == -ECONNREFUSED)
+		dir_forget(dir_fd, run, name);
 	if (fd < 0)
 		return err_errno(why, -fd, "cannot reach run %s", run);
 	int r = dir_check_server(dir_fd, name, fd, why);
@@ -144,6 +154,6 @@ int approve_dir_connect_to(int dir_fd, const char *run, const char *suffix, int 
 
 int approve_dir_connect(int dir_fd, const char *run, bool may_wait, struct err *why)
 {
-	return approve_dir_connect_to(dir_fd, run, ".sock", SOCK_STREAM,
+	return approve_dir_connect_to(dir_fd, run, APPROVE_SUFFIX, SOCK_STREAM,
 				      may_wait ? APPROVE_WAIT_MS : 0, why);
 }

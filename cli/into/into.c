@@ -190,8 +190,8 @@ static int reach(const char *run, struct err *why)
 
 	if (strchr(run, '/'))
 		return err_set(why, -ENOENT, "%s is not the name of a run", run);
-	int fd =
-		approve_dir_connect_to(dir, run, INTO_SUFFIX, SOCK_SEQPACKET, APPROVE_WAIT_MS, why);
+	int fd = approve_dir_connect_to(dir, run, APPROVE_INTO_SUFFIX, SOCK_SEQPACKET,
+					APPROVE_WAIT_MS, why);
 
 	if (fd >= 0 || (fd != -ENOENT && fd != -ECONNREFUSED))
 		return fd;

@@ -16,6 +16,7 @@
 #include "base/net/listener.h"
 #include "base/net/local.h"
 #include "base/peer.h"
+#include "cli/approve/approve.h"
 #include "cli/cli.h"
 #include "cli/into/into_wire.h"
 #include "cli/session/session_wire.h"
@@ -205,7 +206,7 @@ static int serve_open(struct into_serve *serve, struct err *why)
 	if (serve->dir_fd < 0)
 		return err_errno(why, errno, "cannot open the control directory %s",
 				 config->control_dir);
-	auto_free char *name = mem_printf("%s" INTO_SUFFIX, config->run);
+	auto_free char *name = mem_printf("%s" APPROVE_INTO_SUFFIX, config->run);
 	int fd = local_listen(serve->dir_fd, name, SOCK_SEQPACKET, BACKLOG, true);
 
 	if (fd < 0)

@@ -2,7 +2,6 @@
  * RUN.into beside the control socket. Both ends must be the same program. */
 #pragma once
 
-#define INTO_SUFFIX   ".into"
 #define INTO_TALK_MS  10000 /* for the first message of a client, and for its end after the last */
 #define INTO_TERM_MAX 64    /* bytes of TERM */
 

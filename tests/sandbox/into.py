@@ -270,6 +270,17 @@ def has_a_terminal(world, user):
         os.close(theirs)
 
 
+def a_killed_run_leaves_no_socket(world, user):
+    """Nothing can remove them when it is killed: who next looks at the runs does."""
+    with Run(world, user) as run:
+        sockets = [user.runtime / "sallyport" / f"{run.id}{suffix}" for suffix in (".sock", ".into")]
+        must(all(path.exists() for path in sockets), "it has no sockets")
+        run.process.kill()
+        run.process.wait(LONG)
+        subprocess.run([str(world.sallyport), "approve", "list"], env=user.environment(), cwd="/", capture_output=True, timeout=LONG, **user.ids())
+        must(not any(path.exists() for path in sockets), sockets)
+
+
 def without_a_control_socket(world, user):
     process = world.start(user, ["sh", "-c", "echo ready; exec sleep 600"], ["--ci"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     must(process.stdout.readline() == b"ready\n", "it does not run")
@@ -281,7 +292,7 @@ def without_a_control_socket(world, user):
 
 CASES = [(function.__name__, function) for function in (
     runs_in_the_sandbox, is_the_same_sandbox, is_confined, writes_nothing_outside, gets_only_three_descriptors, sockets_are_judged,
-    cannot_be_used_inside, is_no_way_between_commands, signals_and_ends, many, is_decided_by_the_rules_for_commands, has_a_terminal,
+    cannot_be_used_inside, is_no_way_between_commands, signals_and_ends, many, is_decided_by_the_rules_for_commands, has_a_terminal, a_killed_run_leaves_no_socket,
     without_a_control_socket)]
 if __name__ == "__main__":
     sys.exit(main(CASES, 2))
