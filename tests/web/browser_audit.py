@@ -219,7 +219,8 @@ def a_run_and_its_records(case):
     page.press(["/"])
     must(page.run("return document.activeElement.id") == "host", "/ does not lead to the search")
     page.press(list("evil.test") + ["Enter"])
-    wait_for(lambda: page.run(TABLE) == [] or page.run(TABLE)[0][2:3] == ["https://evil.test:443"], "the search")
+    wait_for(lambda: f"--host=evil.test --run={run}" in page.text("#command"), "the search")
+    must(page.run(TABLE) == [] and page.text("#said-state") == "No record matches.", page.text("#said-state"))
     must((said := page.console()) == [], said)
 
 
