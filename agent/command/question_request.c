@@ -74,16 +74,17 @@ static const struct fields_entry wanted_fields[] = {
 /* Absolute, in one spelling: returned owned; NULL with @why. */
 static char **read_files(const struct session *session, const char *const *files, struct err *why)
 {
-	auto_free_list char **paths = mem_new_array(mem_count_list(files) + 1, sizeof(*paths));
+	size_t count = mem_count_list(files);
+	auto_free_list char **paths = mem_new_array(count + 1, sizeof(*paths));
 
-	if (!files[0])
+	if (count == 0)
 		(void)err_set(why, -EINVAL, "\"files\" is empty; name at least one file");
-	for (size_t i = 0; files[i]; i++) {
+	for (size_t i = 0; i < count; i++) {
 		paths[i] = confine_path(session->cwd, files[i], why);
 		if (!paths[i])
 			return NULL;
 	}
-	return files[0] ? take(paths) : NULL;
+	return count > 0 ? take(paths) : NULL;
 }
 
 static enum orchestrator_place place_of(enum exec_target target)

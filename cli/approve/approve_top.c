@@ -183,7 +183,7 @@ static struct top_row **top_sorted(struct top *top, size_t *ret_count)
 	struct top_row **rows = (struct top_row **)tally_rows(&top->rows);
 
 	*ret_count = mem_count_list(rows);
-	qsort_r(rows, *ret_count, sizeof(*rows), top_compare, top);
+	qsort_r(rows, *ret_count, sizeof(void *), top_compare, top);
 	return rows;
 }
 

@@ -131,7 +131,7 @@ _Noreturn void init_main(void)
 		.detail = "",
 	};
 
-	struct map map;
+	struct map map = { .bytes = NULL };
 
 	init.whole = &init;
 	init.started_us = now_us();

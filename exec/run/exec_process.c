@@ -481,7 +481,7 @@ static void watch_init(struct exec_process *process, const struct launch *launch
 static int start(struct exec_process *process, const struct exec_plan_config *config,
 		 struct err *why)
 {
-	struct launch launch;
+	struct launch launch = { .pidfd = -1, .control = -1 };
 	int r = 0;
 	struct plan *plan = plan_make(config, &r, why);
 

@@ -295,7 +295,7 @@ int paths_look(const char *path, bool follows, struct stat *ret)
 	const char *name = strrchr(path, '/') + 1;
 	int r = paths_resolve(above, NULL, &real, NULL);
 
-	if (r < 0 || (!follows && is_unlisted(real, name)))
+	if (r < 0 || !real || (!follows && is_unlisted(real, name)))
 		return r < 0 ? r : -ENOENT;
 	auto_free char *whole = follows ? take(real) : mem_printf("%s/%s", real, name);
 
