@@ -20,8 +20,8 @@ struct into_slot {
 struct walls {
 	int listener;    /* that reports a command's calls, until a wall takes it; else -1. Setting
 			    it wakes a wall */
-	int is_taken;    /* the wall has its own copy of it */
-	bool is_offered; /* by the command that starts now */
+	int offered;     /* the same, by the command that starts now; else -1 */
+	int taken;       /* the one that a wall copied last */
 	int idle, count; /* walls that wait for a listener; all */
 	int sending;     /* one of them sends descriptors: see send_counted() */
 };

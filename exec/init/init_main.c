@@ -126,7 +126,7 @@ _Noreturn void init_main(void)
 		.sockets = -1,
 		.pty = -1,
 		.pty_far = -1,
-		.walls.listener = -1,
+		.walls = { .listener = -1, .offered = -1, .taken = -1 },
 		.watch = { .mounts = -1, .inotify = -1, .end = WATCH_FD },
 		.detail = "",
 	};

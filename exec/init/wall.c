@@ -287,7 +287,7 @@ static void take_listener(struct wall *wall)
 	wall->listener = copy_of(fd);
 	if (wall->listener < 0 || sys(chdir, "/proc/thread-self/fd") < 0)
 		sys_exit(1);
-	set(&walls->is_taken, 1);
+	set(&walls->taken, fd);
 }
 
 /* No task has the filter any more: since Linux 6.12 NOTIF_RECV does not wait then. */
@@ -371,22 +371,26 @@ bool wall_is_free(const struct init *init)
 	return __atomic_load_n(&init->walls.idle, __ATOMIC_ACQUIRE) > 0;
 }
 
+/* The process may be killed between the two. */
 void wall_hand_over(struct init *init, int listener)
 {
 	struct walls *walls = &init->whole->walls;
 
-	walls->is_offered = true;
 	set(&walls->listener, listener);
+	walls->offered = listener;
 }
 
 void wall_wait(struct init *init)
 {
 	struct walls *walls = &init->whole->walls;
+	int offered = walls->offered, taken;
 
-	if (walls->is_offered)
-		wait_while(&walls->is_taken, 0);
-	walls->is_offered = false;
-	walls->is_taken = 0;
+	if (offered < 0)
+		return;
+	while ((taken = __atomic_load_n(&walls->taken, __ATOMIC_ACQUIRE)) != offered)
+		(void)sys(futex, &walls->taken, FUTEX_WAIT_PRIVATE, taken, NULL, NULL, 0);
+	walls->offered = walls->taken = -1;
+	(void)sys(close, offered);
 }
 
 void wall_lock(struct init *init, bool is_on)

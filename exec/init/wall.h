@@ -19,7 +19,7 @@ bool wall_is_free(const struct init *init);
  * the filter's. */
 void wall_hand_over(struct init *init, int listener);
 /* Called after the command's process has started: waits until the wall has its own copy of the
- * listener. */
+ * listener, and closes that of init. */
 void wall_wait(struct init *init);
 /* For what belongs to the process, and so to all walls. */
 void wall_lock(struct init *init, bool is_on);

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import pty
+import resource
 import select
 import signal
 import socket
@@ -27,11 +28,11 @@ HELD = ["raw", "families", "netlink", "interfaces", "io-uring", "new-namespaces"
 class Run:
     """A run whose command waits until the end of the with block."""
 
-    def __init__(self, world, user, *options, command=("sleep", "600"), env=None):
+    def __init__(self, world, user, *options, command=("sleep", "600"), env=None, how=None):
         self.world, self.user = world, user
         self.log = user.base / f"audit-{os.urandom(6).hex()}.jsonl"
         before = set(self.sockets())
-        self.process = world.start(user, command, ["--audit", self.log, *options], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.process = world.start(user, command, ["--audit", self.log, *options], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **(how or {}))
         new = wait_for(lambda: set(self.sockets()) - before or self.process.poll() is not None)
         must(new and new is not True, "the run has no socket")
         self.id = new.pop().removesuffix(".into")
@@ -230,6 +231,15 @@ def many(world, user):
         must(run.process.poll() is None, "the run has ended")
 
 
+def leaves_no_descriptor(world, user):
+    """Each has a listener: sixty commands do not use up what init may have open."""
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (72, 72))}
+    with Run(world, user, how=limit) as run:
+        for _ in range(60):
+            must(wait_for(lambda: run.exec("true").returncode == 0 or run.process.poll() is not None), "a later one was refused")
+            must(run.process.poll() is None, "the run has ended")
+
+
 def is_decided_by_the_rules_for_commands(world, user):
     policy = user.file(user.outside / "commands.policy", "command allow sleep\ncommand allow echo\ncommand deny env\n")
     with Run(world, user, "--policy", policy) as run:
@@ -292,7 +302,7 @@ def without_a_control_socket(world, user):
 
 CASES = [(function.__name__, function) for function in (
     runs_in_the_sandbox, is_the_same_sandbox, is_confined, writes_nothing_outside, gets_only_three_descriptors, sockets_are_judged,
-    cannot_be_used_inside, is_no_way_between_commands, signals_and_ends, many, is_decided_by_the_rules_for_commands, has_a_terminal, a_killed_run_leaves_no_socket,
+    cannot_be_used_inside, is_no_way_between_commands, signals_and_ends, many, leaves_no_descriptor, is_decided_by_the_rules_for_commands, has_a_terminal, a_killed_run_leaves_no_socket,
     without_a_control_socket)]
 if __name__ == "__main__":
     sys.exit(main(CASES, 2))
