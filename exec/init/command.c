@@ -9,13 +9,18 @@
 #include <asm/ioctls.h>
 #include <errno.h>
 #include <linux/close_range.h>
+#include <linux/futex.h>
 #include <linux/limits.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 
+#define STACK_BYTES   262144
+#define LOOK_MS       10 /* interval of checks whether it is stopped */
 #define SIGNALS       64
 #define SIGNALS_SHARE 4 /* a quarter of what the user has */
 
@@ -254,8 +259,9 @@ static int limit(const struct init *init)
 /* The last privileges were dropped before the fork; the last restrictions are applied here. The
  * filter comes last, because it forbids calls that the others need; the limits come after the
  * probe, which would take a lack of descriptors for a refusal. Signals are blocked until then. */
-static __attribute__((noinline)) _Noreturn void run(struct init *init)
+static _Noreturn void run(void *arg)
 {
+	struct init *init = arg;
 	bool is_unconfined = (init->plan.head->flags & WIRE_UNCONFINED) != 0;
 	/* An added command must not have the terminal of the run's own. */
 	long own = init->into == 0 ? sys(setpgid, 0, 0) : sys(setsid);
@@ -302,27 +308,50 @@ static __attribute__((noinline)) _Noreturn void run(struct init *init)
 							    : execute(init));
 }
 
-/* As vfork(2): the child uses our memory, descriptors and stack until it executes its program. So
- * nothing is copied, a command that is reported as started has started, and the wall gets the
- * filter's listener from it. The child's calls use the stack below this frame, which contains
- * nothing that they change, and it never returns into this frame. */
-static __attribute__((noinline)) long fork_command(struct init *init)
+/* A process that is in the sandbox already could stop an added command before it executes its
+ * program, and with it everything that init watches: that one is killed. */
+static int wait_for_program(const struct init *init, const int *here)
 {
-	long pid = sys(clone, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+	const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
+	bool was_stopped = false;
 
-	if (pid == 0)
-		run(init);
-	return pid;
+	while (__atomic_load_n(here, __ATOMIC_ACQUIRE) != 0) {
+		siginfo_t what = { 0 };
+
+		(void)sys(futex, here, FUTEX_WAIT, 1, init->into != 0 ? &look : NULL, NULL, 0);
+		if (init->into == 0 ||
+		    sys(waitid, P_PID, init->command, &what, WSTOPPED | WNOHANG | WNOWAIT, NULL) <
+			    0 ||
+		    what.si_pid == 0)
+			continue;
+		was_stopped = true;
+		(void)sys(kill, init->command, SIGKILL);
+	}
+	return was_stopped ? -ECANCELED : 0;
 }
 
+/* As vfork(2), but with a stack of its own: the child uses our memory and descriptors until it
+ * executes its program. So nothing is copied, a command that is reported as started has started,
+ * and the wall gets the filter's listener from it. */
 int command_start(struct init *init)
 {
-	init->step = WIRE_STEP_FORK;
-	long pid = fork_command(init);
+	int here = 1; /* until the child executes its program, or ends */
+	char *stack = init_room(STACK_BYTES);
 
-	if (pid < 0)
-		return (int)pid;
-	init->command = pid;
-	wall_wait(init);
-	return 0;
+	init->step = WIRE_STEP_FORK;
+	long pid = stack ? __init_thread(CLONE_VM | CLONE_FILES | CLONE_CHILD_CLEARTID | SIGCHLD,
+					 stack + STACK_BYTES, run, init, &here)
+			 : -ENOMEM;
+	int r = pid < 0 ? (int)pid : 0;
+
+	if (r == 0) {
+		init->command = pid;
+		r = wait_for_program(init, &here);
+		wall_wait(init);
+	}
+	if (stack)
+		(void)sys(munmap, stack, STACK_BYTES);
+	if (r < 0)
+		init->step = WIRE_STEP_FORK;
+	return r;
 }

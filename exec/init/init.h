@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "exec/init/read.h"
@@ -65,6 +66,12 @@ void map_drop(struct map *map);
 
 #define INIT_FDS_MAX 6  /* per message */
 #define INIT_SAFE_FD 16 /* above the descriptors that a command starts with */
+
+/* Zeroed memory; NULL: there is none. */
+void *init_room(size_t len);
+/* start.S: starts a thread, or a process, with its own stack that calls @fn and exits. Its id or
+ * -errno. @here: for CLONE_CHILD_CLEARTID. */
+long __init_thread(unsigned long flags, void *stack, void (*fn)(void *arg), void *arg, int *here);
 
 /* Sends one message with @count descriptors (borrowed). 0 or -errno. */
 int init_send(const struct wire_message *message, const int *fds, int count);

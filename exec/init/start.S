@@ -1,5 +1,5 @@
 /* The entry point: aligns the stack and calls init_main(), which does not return. And a thread, which has to begin on its own
-   stack: __init_thread(flags, stack, fn, arg) is clone(2), and the thread calls fn(arg). */
+   stack: __init_thread(flags, stack, fn, arg, child_tid) is clone(2), and the thread, or process, calls fn(arg). */
 	.section .text
 	.globl __init_start
 	.type __init_start, %function
@@ -27,7 +27,7 @@ __init_thread:
 	movq %rdx, 0(%rsi)
 	movq %rcx, 8(%rsi)
 	xorl %edx, %edx
-	xorl %r10d, %r10d
+	movq %r8, %r10
 	xorl %r8d, %r8d
 	movl $56, %eax
 	syscall
@@ -47,7 +47,6 @@ __init_thread:
 	stp x2, x3, [x1, #-16]!
 	mov x2, #0
 	mov x3, #0
-	mov x4, #0
 	mov x8, #220
 	svc #0
 	cbz x0, 1f

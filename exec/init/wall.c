@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "exec/init/init.h"
@@ -27,9 +26,6 @@
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL
 #endif
-
-/* start.S: starts a thread with its own stack that calls @fn and exits. Its id or -errno. */
-long __init_thread(unsigned long flags, void *stack, void (*fn)(void *arg), void *arg);
 
 static void wait_while(const int *word, int value)
 {
@@ -340,17 +336,10 @@ static void run(void *arg)
 	}
 }
 
-static void *room_of(size_t len)
-{
-	long at = sys(mmap, NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return at < 0 && at > -4096 ? NULL : (void *)at;
-}
-
 int wall_start(struct init *init)
 {
-	struct wall *wall = room_of(sizeof(*wall));
-	char *stack = room_of(STACK_BYTES);
+	struct wall *wall = init_room(sizeof(*wall));
+	char *stack = init_room(STACK_BYTES);
 
 	if (!wall || !stack)
 		return -ENOMEM;
@@ -359,7 +348,7 @@ int wall_start(struct init *init)
 	(void)__atomic_add_fetch(&init->walls.idle, 1, __ATOMIC_ACQ_REL);
 	long r = __init_thread(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
 				       CLONE_SYSVSEM,
-			       stack + STACK_BYTES, run, wall);
+			       stack + STACK_BYTES, run, wall, NULL);
 
 	if (r < 0)
 		(void)__atomic_sub_fetch(&init->walls.idle, 1, __ATOMIC_ACQ_REL);

@@ -149,6 +149,10 @@ static void on_failed(struct into *into, const struct wire_message *message)
 		(void)err_set(&why, 0,
 			      "the sandbox has no room for another command: the processes of "
 			      "earlier ones still run there");
+	else if (message->step == WIRE_STEP_FORK && message->value == ECANCELED)
+		(void)err_set(&why, 0,
+			      "a process that runs in the sandbox stopped the command before its "
+			      "program began, so it was killed");
 	else
 		(void)refusal_of_step(&why, message);
 	decide(into, EXEC_PROCESS_NOT_STARTED, NO_SANDBOX, why.text);

@@ -240,6 +240,21 @@ def leaves_no_descriptor(world, user):
             must(run.process.poll() is None, "the run has ended")
 
 
+def none_is_held_by_the_run(world, user):
+    """The run's own command stops every process that it sees: init, which starts them, still sees that it ends."""
+    stop = "import os, signal\nwhile not os.path.exists('end'):\n try: os.kill(-1, signal.SIGSTOP)\n except ProcessLookupError: pass"
+    with Run(world, user, command=("/usr/bin/python3", "-c", stop)) as run:
+        processes = [run.start("true") for _ in range(8)]
+        must(wait_for(lambda: len(run.records(event="exec_start")) == 1 + len(processes)), "they were not started")
+        user.file(user.work / "end")
+        run.process.communicate(timeout=LONG)
+        for process in processes:
+            err = process.communicate(timeout=LONG)[1]
+            must(process.returncode in (0, NO_SANDBOX, 128 + signal.SIGKILL), process.returncode, err)
+            must(process.returncode != NO_SANDBOX or b"stopped the command before its program began" in err, err)
+    (user.work / "end").unlink()
+
+
 def is_decided_by_the_rules_for_commands(world, user):
     policy = user.file(user.outside / "commands.policy", "command allow sleep\ncommand allow echo\ncommand deny env\n")
     with Run(world, user, "--policy", policy) as run:
@@ -302,7 +317,7 @@ def without_a_control_socket(world, user):
 
 CASES = [(function.__name__, function) for function in (
     runs_in_the_sandbox, is_the_same_sandbox, is_confined, writes_nothing_outside, gets_only_three_descriptors, sockets_are_judged,
-    cannot_be_used_inside, is_no_way_between_commands, signals_and_ends, many, leaves_no_descriptor, is_decided_by_the_rules_for_commands, has_a_terminal, a_killed_run_leaves_no_socket,
+    cannot_be_used_inside, is_no_way_between_commands, signals_and_ends, many, leaves_no_descriptor, none_is_held_by_the_run, is_decided_by_the_rules_for_commands, has_a_terminal, a_killed_run_leaves_no_socket,
     without_a_control_socket)]
 if __name__ == "__main__":
     sys.exit(main(CASES, 2))
