@@ -340,19 +340,27 @@ int wall_start(struct init *init)
 {
 	struct wall *wall = init_room(sizeof(*wall));
 	char *stack = init_room(STACK_BYTES);
+	long r = -ENOMEM;
 
-	if (!wall || !stack)
-		return -ENOMEM;
-	clear(wall, init);
-	init->walls.count++;
-	(void)__atomic_add_fetch(&init->walls.idle, 1, __ATOMIC_ACQ_REL);
-	long r = __init_thread(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-				       CLONE_SYSVSEM,
-			       stack + STACK_BYTES, run, wall, NULL);
-
-	if (r < 0)
-		(void)__atomic_sub_fetch(&init->walls.idle, 1, __ATOMIC_ACQ_REL);
-	return r < 0 ? (int)r : 0;
+	if (wall && stack) {
+		clear(wall, init);
+		(void)__atomic_add_fetch(&init->walls.idle, 1, __ATOMIC_ACQ_REL);
+		r = __init_thread(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+					  CLONE_SYSVSEM,
+				  stack + STACK_BYTES, run, wall, NULL);
+		if (r < 0)
+			(void)__atomic_sub_fetch(&init->walls.idle, 1, __ATOMIC_ACQ_REL);
+	}
+	if (r > 0) {
+		init->walls.count++;
+		return 0;
+	}
+	/* The command may have all the processes that there may be: a later call starts it. */
+	if (wall)
+		(void)sys(munmap, wall, sizeof(*wall));
+	if (stack)
+		(void)sys(munmap, stack, STACK_BYTES);
+	return (int)r;
 }
 
 bool wall_is_free(const struct init *init)

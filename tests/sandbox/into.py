@@ -255,6 +255,42 @@ def none_is_held_by_the_run(world, user):
     (user.work / "end").unlink()
 
 
+def many_after_none_had_room(world, user):
+    """The run's own command takes all processes that there may be but one, so that init cannot start the next wall, and lets them
+    go: then as many commands can be added as before."""
+    fill = """import os, time
+try:
+    while True:
+        last = os.fork()
+        if last == 0:
+            while not os.path.exists('free'): time.sleep(0.05)
+            os._exit(0)
+        one = last
+except OSError: os.kill(one, 9)
+os.waitpid(one, 0)
+open('full', 'w').close()
+try:
+    while os.wait(): pass
+except ChildProcessError: open('empty', 'w').close()
+time.sleep(600)"""
+    policy = user.file(user.outside / "processes.policy", "limit processes 600\n")
+    with Run(world, user, "--policy", policy, command=("/usr/bin/python3", "-c", fill)) as run:
+        must(wait_for((user.work / "full").exists), "it does not run")
+        for _ in range(2 * MOST):
+            done = run.exec("true")
+            must(done.returncode == 0 or b"sallyport: " in done.stderr, done)
+        user.file(user.work / "free")
+        must(wait_for((user.work / "empty").exists), "its processes do not end")
+        must(wait_for(lambda: run.exec("true").returncode == 0), "a later one was refused")
+        processes = [run.start("sh", "-c", "echo ready; exec cat", stdin=subprocess.PIPE) for _ in range(4)]
+        for process in processes:
+            must(process.stdout.readline() == b"ready\n", "one of four does not run", process.communicate()[1])
+        for process in processes:
+            process.communicate(b"", timeout=LONG)
+    for name in ("full", "free", "empty"):
+        (user.work / name).unlink()
+
+
 def is_decided_by_the_rules_for_commands(world, user):
     policy = user.file(user.outside / "commands.policy", "command allow sleep\ncommand allow echo\ncommand deny env\n")
     with Run(world, user, "--policy", policy) as run:
@@ -317,7 +353,8 @@ def without_a_control_socket(world, user):
 
 CASES = [(function.__name__, function) for function in (
     runs_in_the_sandbox, is_the_same_sandbox, is_confined, writes_nothing_outside, gets_only_three_descriptors, sockets_are_judged,
-    cannot_be_used_inside, is_no_way_between_commands, signals_and_ends, many, leaves_no_descriptor, none_is_held_by_the_run, is_decided_by_the_rules_for_commands, has_a_terminal, a_killed_run_leaves_no_socket,
+    cannot_be_used_inside, is_no_way_between_commands, signals_and_ends, many, leaves_no_descriptor, none_is_held_by_the_run, many_after_none_had_room,
+    is_decided_by_the_rules_for_commands, has_a_terminal, a_killed_run_leaves_no_socket,
     without_a_control_socket)]
 if __name__ == "__main__":
     sys.exit(main(CASES, 2))
