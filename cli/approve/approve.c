@@ -62,7 +62,7 @@ static int answer_run(int dir_fd, const char *run, const struct approve_answer *
 {
 	struct approve_link link;
 	json_t *question, *reply = NULL;
-	int r = approve_link_open(dir_fd, run, &link, why);
+	int r = approve_link_open(dir_fd, run, APPROVE_WAIT_MS, &link, why);
 
 	if (r < 0)
 		return r == -ECONNREFUSED ? -ENOENT : r;

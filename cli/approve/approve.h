@@ -29,9 +29,9 @@ int approve_dir_fail(int r, const struct err *why);
  * error. */
 int approve_dir_check(int dir_fd, const char *session, const char *run, const char *what);
 /* A socket connected to the gate of @run, which must be a process of ours, or -errno: -ECONNREFUSED
- * if the run has ended (its socket is removed then), -ENOENT, -EAGAIN if it is busy and @may_wait
- * is false. */
-int approve_dir_connect(int dir_fd, const char *run, bool may_wait, struct err *why);
+ * if the run has ended (its socket is removed then), -ENOENT, -EAGAIN if it is busy. @limit_ms: see
+ * local_connect(). */
+int approve_dir_connect(int dir_fd, const char *run, int limit_ms, struct err *why);
 /* The sockets of a run are RUN.sock, and beside it RUN.into, which takes commands. */
 #define APPROVE_SUFFIX      ".sock"
 #define APPROVE_INTO_SUFFIX ".into"
@@ -43,11 +43,14 @@ int approve_dir_connect_to(int dir_fd, const char *run, const char *suffix, int 
 /* One connection for requests, each of which waits for its reply. */
 struct approve_link {
 	int fd;
+	const char *run; /* borrowed */
 	struct evbuffer *in;
 	json_int_t last_id;
 };
-/* Connects and reads the greeting. -ECONNREFUSED and -ENOENT: the run has ended. */
-int approve_link_open(int dir_fd, const char *run, struct approve_link *ret, struct err *why);
+/* Connects and reads the greeting. @limit_ms: for each message of the gate. -ECONNREFUSED and
+ * -ENOENT: the run has ended. */
+int approve_link_open(int dir_fd, const char *run, int limit_ms, struct approve_link *ret,
+		      struct err *why);
 void approve_link_done(struct approve_link *link);
 /* Takes @request, sends it, waits; *@ret_reply: returned owned. */
 int approve_link_request(struct approve_link *link, json_t *request, json_t **ret_reply,

@@ -152,8 +152,7 @@ int approve_dir_connect_to(int dir_fd, const char *run, const char *suffix, int 
 	return r < 0 ? r : fd_take(&fd);
 }
 
-int approve_dir_connect(int dir_fd, const char *run, bool may_wait, struct err *why)
+int approve_dir_connect(int dir_fd, const char *run, int limit_ms, struct err *why)
 {
-	return approve_dir_connect_to(dir_fd, run, APPROVE_SUFFIX, SOCK_STREAM,
-				      may_wait ? APPROVE_WAIT_MS : 0, why);
+	return approve_dir_connect_to(dir_fd, run, APPROVE_SUFFIX, SOCK_STREAM, limit_ms, why);
 }

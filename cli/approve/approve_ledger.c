@@ -20,7 +20,7 @@ static int ledger_ask(int dir_fd, const char *run, json_t *request, json_t **ret
 		      struct err *why)
 {
 	struct approve_link link;
-	int r = approve_link_open(dir_fd, run, &link, why);
+	int r = approve_link_open(dir_fd, run, APPROVE_WAIT_MS, &link, why);
 
 	if (r < 0) {
 		json_decref(request);
@@ -127,7 +127,7 @@ static int ledger_run(int dir_fd, const char *run, const struct ledger_kind *kin
 		      struct err *why)
 {
 	struct approve_link link;
-	int r = approve_link_open(dir_fd, run, &link, why);
+	int r = approve_link_open(dir_fd, run, APPROVE_WAIT_MS, &link, why);
 
 	if (r < 0)
 		return r == -ECONNREFUSED || r == -ENOENT ? 0 : r;

@@ -64,15 +64,20 @@ static int link_read(struct approve_link *link, json_t **ret_message, struct err
 		if (got == 0)
 			return err_set(why, -ECONNRESET, "the gate closed the connection");
 		if (got < 0 && errno == EAGAIN)
-			return err_set(why, -ETIMEDOUT, "the gate does not answer");
+			return err_set(
+				why, -ETIMEDOUT,
+				"the gate of run %s does not answer; it may be stopped (Ctrl-Z)",
+				link->run);
 		if (got < 0 && errno != EINTR)
 			return err_errno(why, errno, "cannot read from the gate");
 	}
 }
 
-int approve_link_open(int dir_fd, const char *run, struct approve_link *ret, struct err *why)
+int approve_link_open(int dir_fd, const char *run, int limit_ms, struct approve_link *ret,
+		      struct err *why)
 {
-	struct approve_link link = { .fd = approve_dir_connect(dir_fd, run, true, why) };
+	struct approve_link link = { .fd = approve_dir_connect(dir_fd, run, limit_ms, why),
+				     .run = run };
 	json_t *greeting = NULL;
 	int r;
 

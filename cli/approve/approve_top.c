@@ -19,9 +19,9 @@
 #include "cli/tally.h"
 
 #define TOP_EVERY_MS  1000
+#define TOP_WAIT_MS   1000 /* for a gate, on a screen: keys wait as long */
 #define TOP_ROWS_MAX  16384
 #define TOP_NARROW    64 /* columns: a narrower screen shows fewer numbers */
-#define TOP_LINES     4  /* above the rows */
 #define TOP_OTHERS    "(other destinations)"
 #define TOP_SCREEN    "\033[?1049h\033[?25l"
 #define TOP_SCREEN_BY "\033[?25h\033[?1049l"
@@ -135,17 +135,17 @@ static void top_forget(struct top *top)
 }
 
 /* A run that does not answer is named, and the others are shown. */
-static int top_fill(struct top *top, const char *session, struct err *why)
+static int top_fill(struct top *top, const char *session, int limit_ms, struct err *why)
 {
 	auto_free_list char **runs = NULL;
 	auto_close int dir = approve_dir_open(why);
 	int r = dir < 0 ? -EACCES : approve_dir_runs(dir, session, &runs, why);
 
 	top_forget(top);
-	for (char **run = runs; r == 0 && run && *run; run++) {
+	for (char **run = runs; r == 0 && !top_is_over && run && *run; run++) {
 		struct approve_link link;
 		struct err failed = { 0 };
-		int failure = approve_link_open(dir, *run, &link, &failed);
+		int failure = approve_link_open(dir, *run, limit_ms, &link, &failed);
 
 		if (failure == -ECONNREFUSED || failure == -ENOENT)
 			continue; /* it has ended */
@@ -215,13 +215,15 @@ static void top_json(struct top *top)
 	json_decref(all);
 }
 
-/* A line of the screen; @columns 0: of any length. */
-static void top_line(const char *text, unsigned int columns, const char *end)
+/* Line @at of the screen, if it has one; @size {0, 0}: there is none, and lines have any length.
+ * The last line of a screen has no end, which would scroll it. */
+static void top_line(const char *text, size_t at, const struct winsize *size)
 {
-	if (columns > 0)
-		(void)printf("%.*s%s", (int)columns, text, end);
-	else
-		(void)printf("%s%s", text, end);
+	if (size->ws_row == 0)
+		(void)printf("%s\n", text);
+	else if (at < size->ws_row)
+		(void)printf("\033[K%.*s%s", (int)size->ws_col, text,
+			     at + 1 < size->ws_row ? "\r\n" : "");
 }
 
 static char *top_row_text(const struct top_row *row, bool is_narrow)
@@ -240,11 +242,11 @@ static char *top_row_text(const struct top_row *row, bool is_narrow)
 }
 
 /* @size: {0, 0}: not a screen, and everything is printed. */
-static void top_text(struct top *top, const struct winsize *size, const char *end)
+static void top_text(struct top *top, const struct winsize *size)
 {
 	bool is_screen = size->ws_row > 0, is_narrow = is_screen && size->ws_col < TOP_NARROW;
 	char up[32], down[32];
-	size_t count, room = size->ws_row > TOP_LINES ? size->ws_row - TOP_LINES : 0;
+	size_t count, at = 0;
 	auto_free struct top_row **rows = top_sorted(top, &count);
 
 	text_bytes(up, sizeof(up), top->sum.up);
@@ -258,19 +260,18 @@ static void top_text(struct top *top, const struct winsize *size, const char *en
 					  (unsigned long long)top->sum.denied,
 					  (unsigned long long)top->sum.failed, up, down);
 
-	top_line(head, size->ws_col, end);
-	top_line(sums, size->ws_col, end);
+	top_line(head, at++, size);
+	top_line(sums, at++, size);
 	if (is_screen)
-		top_line(top->note ? top->note : "b bytes  o open  d denied  n name  q quit",
-			 size->ws_col, end);
+		top_line(top->note ? top->note : "b bytes  o open  d denied  n name  q quit", at++,
+			 size);
 	top_line(is_narrow ? "OPEN  DENY  RUN, DESTINATION"
 			   : " OPEN ALLOWED  DENIED FAILED         UP       DOWN  RUN, DESTINATION",
-		 size->ws_col, end);
-	for (size_t i = 0; i < count && (!is_screen || i < room); i++) {
+		 at++, size);
+	for (size_t i = 0; i < count && (!is_screen || at < size->ws_row); i++) {
 		auto_free char *text = top_row_text(rows[i], is_narrow);
 
-		/* The last line of a screen has no end, which would scroll it. */
-		top_line(text, size->ws_col, is_screen && i + 1 == room ? "" : end);
+		top_line(text, at++, size);
 	}
 	if (!is_screen && top->note)
 		(void)cli_fail(0, "%s", top->note);
@@ -283,7 +284,7 @@ static void top_draw(struct top *top)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_row == 0 || size.ws_col == 0)
 		size = (struct winsize){ .ws_row = 24, .ws_col = 80 };
 	(void)fputs("\033[H", stdout);
-	top_text(top, &size, "\033[K\r\n");
+	top_text(top, &size);
 	(void)fputs("\033[J", stdout);
 	(void)fflush(stdout);
 }
@@ -318,7 +319,7 @@ static int top_follow(struct top *top, const char *session)
 	(void)tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 	(void)fputs(TOP_SCREEN, stdout);
 	while (r == 0 && !top_is_over && !ferror(stdout)) {
-		r = top_fill(top, session, &why);
+		r = top_fill(top, session, TOP_WAIT_MS, &why);
 		if (r == 0)
 			top_draw(top);
 		char key = r == 0 ? top_wait() : 'q';
@@ -349,13 +350,13 @@ int cli_top(const struct options *options)
 	if (is_screen) {
 		status = top_follow(&top, session);
 	} else {
-		int r = top_fill(&top, session, &why);
+		int r = top_fill(&top, session, APPROVE_WAIT_MS, &why);
 
 		status = r < 0 ? approve_dir_fail(r, &why) : top.note ? CLI_ERROR : CLI_OK;
 		if (r == 0 && is_json)
 			top_json(&top);
 		else if (r == 0)
-			top_text(&top, &all, "\n");
+			top_text(&top, &all);
 	}
 	top_forget(&top);
 	tally_done(&top.rows, NULL);

@@ -210,7 +210,7 @@ static int watch_connect(const struct watch *watch, const char *run)
 {
 	static const char request[] = "{\"op\":\"watch\",\"id\":1}\n";
 	const ssize_t len = sizeof(request) - 1;
-	auto_close int fd = approve_dir_connect(watch->dir_fd, run, false, NULL);
+	auto_close int fd = approve_dir_connect(watch->dir_fd, run, 0, NULL);
 
 	if (fd < 0 || send(fd, request, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT) != len)
 		return -1;

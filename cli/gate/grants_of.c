@@ -67,7 +67,7 @@ static int ask_run(struct grants_of *ours, struct err *why)
 
 	if (dir_fd < 0)
 		return dir_fd;
-	int r = approve_link_open(dir_fd, ours->run, &link, why);
+	int r = approve_link_open(dir_fd, ours->run, APPROVE_WAIT_MS, &link, why);
 
 	if (r < 0)
 		return r == -ECONNREFUSED ? -ENOENT : r;

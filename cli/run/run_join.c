@@ -172,7 +172,7 @@ static int watch_questions(const struct run_join *join, struct approve_link *ret
 
 	if (dir_fd < 0)
 		return dir_fd;
-	int r = approve_link_open(dir_fd, join->terms.facts[SESSION_ID], ret, why);
+	int r = approve_link_open(dir_fd, join->terms.facts[SESSION_ID], APPROVE_WAIT_MS, ret, why);
 
 	if (r < 0)
 		return r;

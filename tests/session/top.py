@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`sallyport top`: what several runs reach, as text, as JSON and on a terminal.
 
-usage: top.py SALLYPORT counts|screen"""
+usage: top.py SALLYPORT counts|screen|stopped"""
 import fcntl
 import json
 import os
@@ -33,6 +33,25 @@ def top(world, *options, status=0):
 def totals(world, *options):
     made = json.loads(top(world, "--json", *options))
     return made, {row["to"]: row for row in made["destinations"]}
+
+
+def stopped(world):
+    """A gate that is stopped, as by Ctrl-Z, is named, and the others are shown."""
+    world.start("one")
+    world.start("two")
+    run, pid = world.state("two")["run"], world.holder("two")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        shown = world.sally("top", "--once")
+        assert shown.returncode == 3 and shown.stdout.startswith("1 run,") and f"the gate of run {run} does not answer" in shown.stderr, shown
+        picture = Screen(world, 24, 80)
+        picture.sees(lambda lines: lines[0].startswith("1 run,") and f"run {run} " in lines[2], "the run that does not answer")
+        picture.process.send_signal(signal.SIGINT)
+        assert picture.end() == 0
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    world.session("end", "one")
+    world.session("end", "two")
 
 
 def two_sessions(world):
@@ -110,7 +129,7 @@ class Screen:
 def screen(world):
     """It fits, follows, sorts by each key, and leaves the terminal as it was, however it ends."""
     allowed, denied, waits = two_sessions(world)
-    for rows, columns in ((24, 80), (12, 40), (5, 20)):
+    for rows, columns in ((24, 80), (12, 40), (5, 20), (3, 20)):
         shown = Screen(world, rows, columns)
         lines = shown.sees(lambda lines: lines[0].startswith("2 runs"), "the first picture")
         assert len(lines) <= rows and all(len(line) <= columns for line in lines), (rows, columns, lines)
@@ -136,4 +155,4 @@ def screen(world):
 
 
 if __name__ == "__main__":
-    sys.exit(sessions.main({"counts": counts, "screen": screen}))
+    sys.exit(sessions.main({"counts": counts, "screen": screen, "stopped": stopped}))
