@@ -222,6 +222,8 @@ static const char *advice_for(enum wire_step step, int error, char *out, size_t 
 	if (step == WIRE_STEP_NAMESPACES && error == EROFS)
 		return "; a container makes parts of /proc read-only; start it with --security-opt "
 		       "systempaths=unconfined (Docker) or --security-opt unmask=ALL (Podman)";
+	if (step == WIRE_STEP_PTY && error == ENOSPC)
+		return "; all terminals are in use: end some of the processes that have them";
 	if (step == WIRE_STEP_CWD || step == WIRE_STEP_PROTECT || step == WIRE_STEP_WRITABLE)
 		return "";
 	if (error != EPERM && error != EACCES && error != ENOSPC && error != ENOSYS)

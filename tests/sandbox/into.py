@@ -331,6 +331,19 @@ def has_a_terminal(world, user):
         os.close(theirs)
 
 
+def no_terminal_is_left(world, user):
+    fill = "import os, time\ntry:\n while True: os.openpty()\nexcept OSError: open('full', 'w').close()\ntime.sleep(600)"
+    with Run(world, user, command=("/usr/bin/python3", "-c", fill)) as run:
+        must(wait_for((user.work / "full").exists), "it does not run")
+        ours, theirs = pty.openpty()
+        done = run.exec("true", stdin=theirs, preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
+        must(done.returncode == NO_SANDBOX and b"all terminals are in use" in done.stderr and b"namespaces" not in done.stderr, done)
+        must(run.exec("true").returncode == 0, "none runs without a terminal")
+        os.close(ours)
+        os.close(theirs)
+    (user.work / "full").unlink()
+
+
 def a_killed_run_leaves_no_socket(world, user):
     """Nothing can remove them when it is killed: who next looks at the runs does."""
     with Run(world, user) as run:
@@ -354,7 +367,7 @@ def without_a_control_socket(world, user):
 CASES = [(function.__name__, function) for function in (
     runs_in_the_sandbox, is_the_same_sandbox, is_confined, writes_nothing_outside, gets_only_three_descriptors, sockets_are_judged,
     cannot_be_used_inside, is_no_way_between_commands, signals_and_ends, many, leaves_no_descriptor, none_is_held_by_the_run, many_after_none_had_room,
-    is_decided_by_the_rules_for_commands, has_a_terminal, a_killed_run_leaves_no_socket,
+    is_decided_by_the_rules_for_commands, has_a_terminal, no_terminal_is_left, a_killed_run_leaves_no_socket,
     without_a_control_socket)]
 if __name__ == "__main__":
     sys.exit(main(CASES, 2))
