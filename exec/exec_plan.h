@@ -65,6 +65,8 @@ struct exec_plan_config {
 	/* Folders where other commands could write: no link in them leads to what this one may
 	 * write, or to what @sandbox opens. May be NULL. */
 	const char *const *theirs;
+	/* What a person named to be read, or denied, may lie behind such a link. */
+	bool follows_theirs;
 	const struct policy_protection *protection; /* borrowed; NULL: no default protection */
 	struct exec_program program;
 	const int *stdio;            /* three descriptors to use as 0–2, borrowed */

@@ -254,6 +254,7 @@ void gate_apply(const struct gate *gate, struct exec_plan_config *ret)
 	ret->cwd = gate->places.cwd;
 	ret->writable = (const char *const *)gate->view.writable;
 	ret->theirs = (const char *const *)gate->view.theirs;
+	ret->follows_theirs = true;
 	ret->hidden = (const char *const *)gate->view.hidden;
 	ret->read_only = (const char *const *)gate->view.read_only;
 	ret->sandbox = gate->view.sandbox;

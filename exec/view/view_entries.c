@@ -344,13 +344,14 @@ static int add_entries(struct plan *plan, const struct exec_plan_config *config,
 {
 	size_t count;
 	const struct exec_entry *entries = exec_sandbox_entries(config->sandbox, &count);
-	const struct paths theirs = paths_of(config->theirs);
+	const struct paths theirs = paths_of(config->theirs), none = { 0 };
 
 	set_root(plan, config->sandbox);
 	int r = add_all_writable(plan, entries, count, &theirs, places, why);
 
 	if (r == 0)
-		r = find_others(plan, entries, count, &theirs, places, why);
+		r = find_others(plan, entries, count, config->follows_theirs ? &none : &theirs,
+				places, why);
 	if (r == 0 && !(plan->flags & WIRE_OPEN))
 		r = add_fresh(plan, places, why);
 	if (r == 0 && (plan->flags & WIRE_OPEN))
