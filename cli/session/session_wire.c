@@ -42,14 +42,14 @@ int session_wire_check_hello(struct frame *frame, struct err *why)
 int session_wire_pack(const char *const *list, struct err *why)
 {
 	auto_free char *bytes = NULL;
-	size_t len = 0;
+	size_t len = 0, room = 0;
 
 	for (size_t i = 0; list && list[i]; i++) {
 		size_t more = strlen(list[i]) + 1;
 
 		if (more > LIST_MAX_BYTES - len)
 			return err_set(why, -E2BIG, "the command's arguments are too long");
-		bytes = mem_grow(bytes, len + more, 1);
+		bytes = mem_reserve(bytes, &room, len + more, 1);
 		memcpy(bytes + len, list[i], more);
 		len += more;
 	}
