@@ -117,17 +117,15 @@ static int64_t now_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static int take_path(struct selection *ret, const struct options *options)
+char *selection_path(const struct options *options)
 {
 	auto_free char *state = cli_state_dir();
 	const char *given = options_get(options, OPT_LOG);
 
-	if (!given && !state)
-		return cli_fail(CLI_ERROR,
-				"there is no folder with an audit log; set HOME, or give --audit "
-				"FILE");
-	ret->path = given ? mem_strdup(given) : mem_printf("%s/audit.jsonl", state);
-	return CLI_OK;
+	if (given || state)
+		return given ? mem_strdup(given) : mem_printf("%s/audit.jsonl", state);
+	(void)cli_fail(0, "there is no folder with an audit log; set HOME, or give --audit FILE");
+	return NULL;
 }
 
 /* "2026-11-25", or with " 20:13" or " 20:13:05", in local time. */
@@ -175,7 +173,8 @@ int selection_take(struct selection *ret, const struct options *options, int64_t
 	*ret = (struct selection){ .now_us = now_us() };
 	if (run && has_last)
 		return options_wrong(options->command, "give --run ID or --last, not both");
-	int status = take_path(ret, options);
+	ret->path = selection_path(options);
+	int status = ret->path ? CLI_OK : CLI_ERROR;
 
 	if (status == CLI_OK && has_since)
 		status = take_time(ret, options, OPT_SINCE, "--since", &ret->since_us);

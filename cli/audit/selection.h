@@ -16,6 +16,10 @@ struct selection {
 	uint64_t records, skipped; /* out: records in the log; malformed lines */
 };
 
+/* The log that --audit names, or else the one in the state folder: returned owned; NULL after an
+ * error was printed. */
+char *selection_path(const struct options *options);
+
 /* Without --run, --last and --since: the last @default_ms; 0: the last run; SELECTION_ALL. Returns
  * an exit status and prints what is wrong. selection_done() in every case. */
 #define SELECTION_ALL (-1)

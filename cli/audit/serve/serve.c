@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/audit/selection.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "audit_files_text.h"
@@ -52,26 +53,21 @@ static int take_port(const struct options *options, uint16_t *ret)
 	return CLI_OK;
 }
 
-/* Returned owned: absolute, because processes that answer may run elsewhere. */
+/* Returned owned: absolute, because processes that answer may run elsewhere. NULL after an error
+ * was printed. */
 static char *take_log(const struct options *options)
 {
-	const char *given = options_get(options, OPT_LOG);
-	auto_free char *state = cli_state_dir();
-	auto_free char *path = given   ? mem_strdup(given)
-			       : state ? mem_printf("%s/audit.jsonl", state)
-				       : NULL;
-	char *log = path ? realpath(path, NULL) : NULL;
-	auto_free char *shown = text_visible_dup(path ? path : "");
+	auto_free char *path = selection_path(options);
+	auto_free char *log = path ? realpath(path, NULL) : NULL;
 
-	if (!path)
-		(void)cli_fail(0, "there is no folder with an audit log; set HOME, or give --audit "
-				  "FILE");
-	else if (!log || access(log, R_OK) < 0)
-		(void)cli_fail(0, "cannot read the audit log %s: %s", shown, strerror(errno));
-	if (!log || access(log, R_OK) == 0)
-		return log;
-	free(log);
-	return NULL;
+	if (path && (!log || access(log, R_OK) < 0)) {
+		int error = errno;
+		auto_free char *shown = text_visible_dup(path);
+
+		(void)cli_fail(0, "cannot read the audit log %s: %s", shown, strerror(error));
+		return NULL;
+	}
+	return take(log);
 }
 
 static int serve_until_signal(struct serve *serve, uint16_t port)
