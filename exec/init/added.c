@@ -23,14 +23,11 @@ static struct into_slot *slot_of(struct init *init, uint64_t into)
 	return NULL;
 }
 
-long added_command(const struct init *init, uint64_t into)
+long added_command(struct init *init, uint64_t into)
 {
-	if (into == 0)
-		return init->command;
-	for (int i = 0; i < WIRE_INTO_MAX; i++)
-		if (init->added[i].into == into)
-			return init->added[i].command;
-	return 0;
+	const struct into_slot *slot = into != 0 ? slot_of(init, into) : NULL;
+
+	return into == 0 ? init->command : slot ? slot->command : 0;
 }
 
 static void tell(uint64_t into, enum wire_type type, int32_t value)

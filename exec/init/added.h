@@ -15,4 +15,4 @@ int added_start(struct init *init, const struct wire_message *message, const int
 /* Process @pid has ended, and may be that of an added command. */
 void added_ended(struct init *init, long pid, int status);
 /* The process of command @into, 0: the run's own. 0: there is none. */
-long added_command(const struct init *init, uint64_t into);
+long added_command(struct init *init, uint64_t into);
