@@ -113,67 +113,106 @@ static char **writable_of(const struct run_options *options, const struct run_pl
 	return writable;
 }
 
+/* What the rules for commands say about a command. Must be freed with judged_done(). */
+struct judged {
+	const struct command_rules *rules; /* NULL: there are none */
+	char **writable;
+	struct command_world_places where;
+	struct command_world world;
+	struct command_verdict verdict;
+	enum policy_action action;
+};
+
+static void judged_done(struct judged *judged)
+{
+	mem_free_list(judged->writable);
+}
+
+/* CLI_OK, or CLI_ERROR after an error was printed. */
+static int judge(struct judged *ret, const struct run_options *options,
+		 const struct run_places *places, const struct policy *policy,
+		 const char *const *argv)
+{
+	enum policy_layer layer;
+
+	*ret = (struct judged){ .rules = policy_commands(policy) };
+	if (!ret->rules || command_rules_count(ret->rules) == 0) {
+		ret->rules = NULL;
+		return CLI_OK;
+	}
+	ret->writable = writable_of(options, places, policy);
+	if (!ret->writable)
+		return CLI_ERROR;
+	ret->where = (struct command_world_places){ places->cwd, run_commands_path(options),
+						    ret->writable };
+	command_world_init(&ret->world, &ret->where);
+	ret->action = policy_decide_command(policy, &ret->world, argv, &ret->verdict, &layer);
+	return CLI_OK;
+}
+
 /* A person who types a command at a terminal is the one who would be asked about it, so typing it
  * counts as the answer. docs/decisions/0009. */
+static bool is_allowed(const struct judged *judged, bool is_typed)
+{
+	return judged->action == POLICY_ALLOW || (judged->action == POLICY_ASK && is_typed);
+}
+
+static int check_judged(const struct run_options *options, const struct judged *judged,
+			struct command_file *ret)
+{
+	struct command_proposal proposal = { 0 };
+
+	if (is_allowed(judged, isatty(STDIN_FILENO)))
+		return find_own(options, &judged->world, &judged->verdict, ret);
+	if (judged->action == POLICY_ASK || judged->verdict.action == COMMAND_UNMATCHED)
+		command_proposal(judged->rules, &judged->world, options->command, &proposal);
+	return refuse(options, reason_of(judged->action, &judged->verdict), &judged->verdict,
+		      &proposal);
+}
+
 int run_commands_check(const struct run_options *options, const struct run_places *places,
 		       const struct policy *policy, struct command_file *ret)
 {
-	const struct command_rules *rules = policy_commands(policy);
-	struct command_proposal proposal = { 0 };
-	struct command_verdict verdict;
-	struct command_world world;
-	enum policy_layer layer;
+	struct judged judged;
 
 	*ret = (struct command_file){ 0 };
-	if (!rules || command_rules_count(rules) == 0)
-		return options->must_judge_programs
-			       ? options_wrong(options->given_to,
-					       "--intercept-exec needs rules for commands in the "
-					       "policy; see sallyport-commands(7)")
-			       : CLI_OK;
-	auto_free_list char **writable = writable_of(options, places, policy);
+	int status = judge(&judged, options, places, policy, options->command);
 
-	if (!writable)
-		return CLI_ERROR;
-	struct command_world_places where = { places->cwd, run_commands_path(options), writable };
+	if (status == CLI_OK && judged.rules)
+		status = check_judged(options, &judged, ret);
+	else if (status == CLI_OK && options->must_judge_programs)
+		status = options_wrong(options->given_to,
+				       "--intercept-exec needs rules for commands in the policy; "
+				       "see sallyport-commands(7)");
+	judged_done(&judged);
+	return status;
+}
 
-	command_world_init(&world, &where);
-	enum policy_action action =
-		policy_decide_command(policy, &world, options->command, &verdict, &layer);
+static int refuse_judged(const struct judged *judged, const char *const *argv, struct err *why)
+{
+	auto_free char *command = text_command_line(argv, SHOWN_MAX);
+	const char *rule = judged->verdict.rule;
 
-	if (action == POLICY_ALLOW || (action == POLICY_ASK && isatty(STDIN_FILENO)))
-		return find_own(options, &world, &verdict, ret);
-	if (action == POLICY_ASK || verdict.action == COMMAND_UNMATCHED)
-		command_proposal(rules, &world, options->command, &proposal);
-	return refuse(options, reason_of(action, &verdict), &verdict, &proposal);
+	return err_set(why, CLI_REFUSED, "%s: %s; nothing was run%s%s", command,
+		       reason_of(judged->action, &judged->verdict), rule[0] ? "; rule: " : "",
+		       rule);
 }
 
 int run_commands_judge(const struct run_options *options, const struct run_places *places,
 		       const struct policy *policy, const char *const *argv, bool is_typed,
 		       struct command_file *ret, struct err *why)
 {
-	const struct command_rules *rules = policy_commands(policy);
-	struct command_verdict verdict;
-	struct command_world world;
-	enum policy_layer layer;
+	struct judged judged;
 
 	*ret = (struct command_file){ 0 };
-	if (!rules || command_rules_count(rules) == 0)
-		return CLI_OK;
-	auto_free_list char **writable = writable_of(options, places, policy);
+	int status = judge(&judged, options, places, policy, argv);
 
-	if (!writable)
-		return err_set(why, CLI_REFUSED, "the paths of the policy cannot be read");
-	struct command_world_places where = { places->cwd, run_commands_path(options), writable };
-
-	command_world_init(&world, &where);
-	enum policy_action action = policy_decide_command(policy, &world, argv, &verdict, &layer);
-
-	if (action == POLICY_ALLOW || (action == POLICY_ASK && is_typed))
-		return find_program(argv[0], &world, &verdict, ret, why);
-	auto_free char *command = text_command_line(argv, SHOWN_MAX);
-
-	return err_set(why, CLI_REFUSED, "%s: %s; nothing was run%s%s", command,
-		       reason_of(action, &verdict), verdict.rule[0] ? "; rule: " : "",
-		       verdict.rule);
+	if (status != CLI_OK)
+		status = err_set(why, CLI_REFUSED, "the paths of the policy cannot be read");
+	else if (judged.rules && is_allowed(&judged, is_typed))
+		status = find_program(argv[0], &judged.world, &judged.verdict, ret, why);
+	else if (judged.rules)
+		status = refuse_judged(&judged, argv, why);
+	judged_done(&judged);
+	return status;
 }
