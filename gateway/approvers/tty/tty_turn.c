@@ -116,21 +116,19 @@ static void turn_count(const struct approver_question *question, void *arg)
 		round->has_shown || (!question->agent && strcmp(round->shown, question->id) == 0);
 }
 
-/* True: no key was typed yet, so it may still become a list, with a new fence. */
-static bool turn_is_fresh(const struct approver *self)
-{
-	return self->state == TTY_DRAWING || self->state == TTY_FENCE || self->state == TTY_GUARD;
-}
-
 /* True: nobody has typed at the question, or has asked to see it alone, so it may become a list,
- * too, with a new fence. */
+ * with a new fence. */
 static bool turn_is_untouched(const struct approver *self)
 {
 	const struct tty_draft *draft = &self->draft;
 
+	if (self->wanted_id[0] != '\0')
+		return false;
+	if (self->state == TTY_DRAWING || self->state == TTY_FENCE || self->state == TTY_GUARD)
+		return true; /* keys have no effect yet */
 	return self->state == TTY_OPEN && self->look.has_escapes && !self->is_late &&
 	       !draft->was_touched && !draft->is_help && !draft->is_wording &&
-	       draft->empty_count == 0 && self->wanted_id[0] == '\0';
+	       draft->empty_count == 0;
 }
 
 /* While output is queued, the view is marked stale instead of queueing another drawing. */
@@ -175,7 +173,7 @@ static void turn_next_shown(struct approver *self, const struct turn_round *roun
 			return turn_begin(self, round);
 	} else if (self->view == TTY_VIEW_ONE) {
 		if (!self->question.agent && round->total >= TTY_LIST_LEAST &&
-		    (turn_is_fresh(self) || turn_is_untouched(self)))
+		    turn_is_untouched(self))
 			return turn_show(self, TTY_VIEW_LIST, &round->next);
 		if (self->others != others)
 			self->is_stale = self->look.has_escapes;
@@ -228,18 +226,23 @@ void tty_turn_wait(struct approver *self)
 	tty_hold_flush(self);
 }
 
-void tty_turn_settle(struct approver *self, const char *line)
+/* Nothing is shown: prints @line, and what is shown next stands below it. */
+static void turn_print(struct approver *self, const char *line)
 {
-	tty_shown_hide(self);
-	self->draft = (struct tty_draft){ 0 };
-	if (!tty_self_is_held(self))
-		return;
 	if (self->state != TTY_BETWEEN)
 		tty_self_enter(self, TTY_BETWEEN);
 	tty_draw_line(self, line);
 	(void)evbuffer_add(self->out, "\r\n", 2); /* only out of memory */
 	tty_draw_end(self);
 	tty_hold_flush(self);
+}
+
+void tty_turn_settle(struct approver *self, const char *line)
+{
+	tty_shown_hide(self);
+	self->draft = (struct tty_draft){ 0 };
+	if (tty_self_is_held(self))
+		turn_print(self, line);
 }
 
 void tty_turn_say(struct approver *self, const char *line)
@@ -257,7 +260,7 @@ void tty_turn_say(struct approver *self, const char *line)
 	}
 	if (self->state == TTY_IDLE)
 		tty_self_enter(self, TTY_DRAWING);
-	tty_turn_settle(self, line);
+	turn_print(self, line); /* what a key asked to see comes next */
 }
 
 void tty_turn_switch(struct approver *self, const char *id)

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 
 #include "base/mem.h"
+#include "gateway/approvers/tty/tty_turn.h"
 
 /* @count questions at once, two of every domain: 1 and 4 belong together, 2 and 5, 3 and 6. */
 static void ask_many(unsigned int count)
@@ -209,6 +210,32 @@ START_TEST(view_asks_for_one_alone)
 }
 END_TEST
 
+/* What happens to other questions in between does not bring the list, or another question. */
+START_TEST(view_stays_with_the_one_that_was_asked_for)
+{
+	ask_many(3);
+	screen_until_open();
+	screen_type("l");
+	screen_until_open();
+	tty_turn_switch(screen.gw.approver, "7f3a-2");
+	tty_turn_say(screen.gw.approver, "run 5d5d has ended"); /* nothing is shown yet */
+	screen_until_open();
+	ck_assert_ptr_nonnull(strstr(screen.text, "run 5d5d has ended"));
+	ck_assert_ptr_nonnull(strstr(screen.text, "sallyport   https://h2.d1.test:443"));
+	screen_type("l");
+	screen_until_open();
+	screen_type("3v");
+	ck_assert_ptr_nonnull(strstr(screen_look(), "sallyport   https://h3.d2.test:443"));
+	fake_ask(&screen.gw, "7f3a-4", "b.test"); /* keys have no effect yet */
+	fake_ask(&screen.gw, "7f3a-5", "b.test");
+	screen_type(SCREEN_READY);
+	loop_advance(screen.gw.loop, TTY_GUARD_MS);
+	ck_assert_ptr_null(strstr(screen_look(), "questions wait, "));
+	screen_type("y\r");
+	check_answered("3", POLICY_ALLOW);
+}
+END_TEST
+
 START_TEST(list_on_demand)
 {
 	fake_ask(&screen.gw, "7f3a-1", "a.test");
@@ -352,6 +379,7 @@ Suite *suite_tty_list(void)
 	tcase_add_loop_test(tcase, risky_ones_are_named_one_by_one, 0, (int)ARRAY_SIZE(alone));
 	tcase_add_test(tcase, long_hosts_in_a_small_window);
 	tcase_add_test(tcase, view_asks_for_one_alone);
+	tcase_add_test(tcase, view_stays_with_the_one_that_was_asked_for);
 	tcase_add_test(tcase, list_on_demand);
 	tcase_add_test(tcase, list_takes_the_place_of_a_fresh_question);
 	tcase_add_test(tcase, list_keeps_its_numbers);
