@@ -28,7 +28,8 @@ enum gateway_agent_choice {
 };
 /* Borrowed for the call, except @kind and @answer. */
 struct gateway_agent_question {
-	const char *kind; /* "exec", "patch", "permissions", "elicitation", "network": static */
+	const char *kind; /* "exec", "patch", "permissions", "elicitation", "network"; "program":
+			   * started by the command of a run; static */
 	const struct gateway_agent_line *lines; /* all that an allow grants */
 	size_t line_count;
 	unsigned int choices; /* enum gateway_agent_choice */

@@ -16,7 +16,7 @@ struct gateway_agent_asked {
 	struct gateway *gw;
 	struct gateway_agent_line *lines;
 	char *typed;
-	int64_t asked_ms;
+	int64_t asked_ms, wait_ms;
 	int (*answer)(const struct approver_answer *answer, const char *through, struct err *why,
 		      void *arg);
 	void *arg;
@@ -77,7 +77,7 @@ struct gateway_agent_asked *gateway_agent_ask(struct gateway *gw,
 	asked->shown.kind = question->kind;
 	asked->shown.typed = asked->typed;
 	asked->shown.choices = question->choices;
-	asked->shown.left_ms = question->left_ms;
+	asked->shown.left_ms = asked->wait_ms = question->left_ms;
 	(void)snprintf(asked->shown.id, sizeof(asked->shown.id), "%.8s-%" PRIu64, gw->config.run,
 		       ++gw->last_number);
 	if (!asked_show(asked, question))
@@ -134,11 +134,11 @@ void gateway_each_agent_question(struct gateway *gw,
 	struct gateway_agent_asked *asked;
 
 	TAILQ_FOREACH (asked, &gw->agent_questions, entry) {
-		struct approver_agent_question shown = asked->shown;
+		int64_t age_ms = loop_now_ms(gw->loop) - asked->asked_ms;
 
-		shown.age_ms = loop_now_ms(gw->loop) - asked->asked_ms;
-		shown.left_ms = shown.left_ms > shown.age_ms ? shown.left_ms - shown.age_ms : 0;
-		each(&shown, arg);
+		asked->shown.age_ms = age_ms;
+		asked->shown.left_ms = asked->wait_ms > age_ms ? asked->wait_ms - age_ms : 0;
+		each(&asked->shown, arg);
 	}
 }
 

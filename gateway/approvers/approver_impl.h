@@ -102,7 +102,7 @@ size_t gateway_questions_after(struct gateway *gw, uint64_t serial,
  * continues. -ENOENT. */
 int gateway_find_question(struct gateway *gw, const char *id, struct approver_question *ret);
 /* Calls @each, which must not call back, for the open questions that are not about a destination.
- */
+ * Each stays valid until its question ends. */
 void gateway_each_agent_question(struct gateway *gw,
 				 void (*each)(const struct approver_agent_question *question,
 					      void *arg),

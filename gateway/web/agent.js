@@ -16,7 +16,7 @@ const choices = [
 ];
 
 export function title(kind) {
-  return `An agent asks to ${wants[kind] ?? visible(kind)}`;
+  return kind === "program" ? "The command starts a program" : `An agent asks to ${wants[kind] ?? visible(kind)}`;
 }
 
 // All that an allow grants, and then what others claim: one row for each line.
@@ -48,7 +48,7 @@ class AgentCard {
     this.wrong = el("p", { class: "wrong", role: "alert" });
     this.buttons = choices.filter(([choice]) => question.choices.includes(choice)).map(([choice, key, words, answer]) => {
       const button = el("button", { type: "button", class: answer.action === "abort" ? "quiet end" : answer.action, "data-key": key, "data-choice": choice,
-        onclick: () => this.give(answer, button) }, words);
+        onclick: () => this.give(answer, button) }, answer.action === "abort" && question.kind === "program" ? "Deny and stop the command" : words);
       return button;
     });
     this.node = el("article", { class: "question open agent", "aria-labelledby": `${name}-name`, tabindex: "-1" },

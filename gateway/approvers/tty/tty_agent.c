@@ -20,10 +20,18 @@ void tty_agent_look(const struct approver_agent_question *agent, struct approver
 	(void)snprintf(ret->typed, sizeof(ret->typed), "%s", agent->typed); /* agent_may_allow() */
 }
 
-/* A text that cannot be typed here whole cannot be allowed here. */
-static bool agent_may_allow(const struct approver_agent_question *agent)
+/* A command's own program, in place of what an agent asks for. */
+static bool agent_is_program(const struct approver_agent_question *agent)
 {
-	return strlen(agent->typed) < POLICY_HOST_MAX;
+	return strcmp(agent->kind, "program") == 0;
+}
+
+/* Not if the text that has to be typed is cut here, nor if something could cover the question: it
+ * has no text that one would have to know. */
+static bool agent_may_allow(const struct approver_question *question)
+{
+	return strlen(question->agent->typed) < POLICY_HOST_MAX &&
+	       !(question->risk & APPROVER_PAINTED);
 }
 
 void tty_agent_keep(struct approver *self, const struct approver_agent_question *agent)
@@ -33,20 +41,19 @@ void tty_agent_keep(struct approver *self, const struct approver_agent_question 
 	self->agent.kind = self->agent_kind;
 	self->agent.lines = NULL;
 	self->agent.line_count = 0;
-	if (!agent_may_allow(agent))
-		self->agent.choices &= GATEWAY_AGENT_DENY_ALWAYS | GATEWAY_AGENT_ABORT;
 	self->agent.typed = self->question.typed;
 	self->question.agent = &self->agent;
 }
 
-bool tty_agent_offers(const struct approver_agent_question *agent, const struct tty_answer *chosen)
+bool tty_agent_offers(const struct approver_question *question, const struct tty_answer *chosen)
 {
+	const struct approver_agent_question *agent = question->agent;
 	bool is_allow = chosen->action == POLICY_ALLOW;
 	unsigned int bit = 0;
 
 	if (chosen->is_abort)
 		return agent->choices & GATEWAY_AGENT_ABORT;
-	if (is_allow && !agent_may_allow(agent))
+	if (is_allow && !agent_may_allow(question))
 		return false;
 	if (chosen->scope == GATEWAY_ONCE)
 		return !is_allow || agent->choices & GATEWAY_AGENT_ONCE;
@@ -57,9 +64,9 @@ bool tty_agent_offers(const struct approver_agent_question *agent, const struct 
 	return agent->choices & bit;
 }
 
-static void agent_choices(struct tty_page *page, const struct approver_agent_question *agent)
+static void agent_choices(struct tty_page *page, const struct approver_question *question)
 {
-	static const struct {
+	const struct {
 		const char *label, *text;
 		struct tty_answer answer;
 	} all[] = {
@@ -68,12 +75,15 @@ static void agent_choices(struct tty_page *page, const struct approver_agent_que
 		{ "allow", "a always", { .action = POLICY_ALLOW, .scope = GATEWAY_ALWAYS } },
 		{ "deny", "n once", { .action = POLICY_DENY, .scope = GATEWAY_ONCE } },
 		{ "deny", "D always", { .action = POLICY_DENY, .scope = GATEWAY_ALWAYS } },
-		{ "deny", "q and stop the agent", { .action = POLICY_DENY, .is_abort = true } },
+		{ "deny",
+		  agent_is_program(question->agent) ? "q and stop the command"
+						    : "q and stop the agent",
+		  { .action = POLICY_DENY, .is_abort = true } },
 	};
 	const char *before = "";
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		if (!tty_agent_offers(agent, &all[i].answer))
+		if (!tty_agent_offers(question, &all[i].answer))
 			continue;
 		tty_page_choice(page, TTY_NEEDED,
 				strcmp(before, all[i].label) == 0 ? NULL : all[i].label,
@@ -105,7 +115,7 @@ static const char *agent_enter(char letter)
 	case 'D':
 		return "denies this always";
 	case 'q':
-		return "denies this, and stops the agent";
+		return "denies this, and stops what asks";
 	default:
 		return "";
 	}
@@ -131,7 +141,7 @@ static void agent_foot(struct tty_page *page, enum tty_foot form, const void *ar
 	if (form == TTY_FOOT_LEAST && !draft->is_typing)
 		tty_page_choice(page, TTY_NEEDED, NULL, "? lists the keys");
 	else if (is_long || !draft->is_typing)
-		agent_choices(page, all->question->agent);
+		agent_choices(page, all->question);
 	tty_words_show(page, draft);
 	if (draft->letter != 0 && is_long)
 		tty_page_field(page, TTY_DETAIL, "Enter", agent_enter(draft->letter));
@@ -146,7 +156,9 @@ unsigned int tty_agent_write(struct evbuffer *out, const struct tty_look *look,
 {
 	const struct approver_agent_question *agent = question->agent;
 	const struct agent_page all = { question, draft, others };
-	auto_free char *title = mem_printf("sallyport   an agent asks: %s", agent->kind);
+	auto_free char *title = agent_is_program(agent)
+					? mem_strdup("sallyport   the command starts a program")
+					: mem_printf("sallyport   an agent asks: %s", agent->kind);
 	struct tty_sheet sheet = {
 		.title = title,
 		.small_how = "n denies",
@@ -155,6 +167,10 @@ unsigned int tty_agent_write(struct evbuffer *out, const struct tty_look *look,
 		.arg = &all,
 	};
 
+	if (question->risk & APPROVER_PAINTED)
+		tty_page_warn(&sheet.body, TTY_WARNING, "output",
+			      "the command writes to a pipe that can lead here, and cover this; "
+			      "allow it in another terminal, with `sallyport approve`");
 	for (size_t i = 0; i < agent->line_count; i++)
 		tty_page_whole(&sheet.body, agent->lines[i].label, agent->lines[i].text);
 	return tty_scroll_write(&sheet, out, look, &draft->scroll, ret_is_whole);

@@ -17,4 +17,4 @@ unsigned int tty_agent_write(struct evbuffer *out, const struct tty_look *look,
 			     const struct approver_question *question, struct tty_draft *draft,
 			     unsigned int others, bool *ret_is_whole);
 /* Is the letter one of the question's answers? */
-bool tty_agent_offers(const struct approver_agent_question *agent, const struct tty_answer *chosen);
+bool tty_agent_offers(const struct approver_question *question, const struct tty_answer *chosen);

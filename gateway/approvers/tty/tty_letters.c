@@ -33,8 +33,7 @@ const struct tty_answer *tty_letters_find(const struct approver *self, unsigned 
 		if ((unsigned char)answers[i].letter != letter)
 			continue;
 		if (self->question.agent)
-			return tty_agent_offers(self->question.agent, &answers[i]) ? &answers[i]
-										   : NULL;
+			return tty_agent_offers(&self->question, &answers[i]) ? &answers[i] : NULL;
 		if (answers[i].scope == GATEWAY_ALWAYS && !self->look.may_always)
 			return NULL;
 		if (answers[i].scope == GATEWAY_EXEC && !self->look.is_shared)
