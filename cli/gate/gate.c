@@ -60,8 +60,7 @@ int gate_prepare(struct gate *gate, struct run_options *options)
 	return status;
 }
 
-/* How long questions wait for an approver to attach. -1: without limit. */
-static int64_t patience_ms(const struct run_options *options)
+int64_t gate_patience_ms(const struct run_options *options)
 {
 	if (options->must_fail_on_ask)
 		return 0;
@@ -170,7 +169,7 @@ static int open_gateway(struct gate *gate)
 		.metrics = &gate->metrics.gateway,
 		.prompt_timeout_ms = gate->options->prompt_timeout_ms,
 		.bundle = run_bundle_get(gate->bundle),
-		.patience_ms = patience_ms(gate->options),
+		.patience_ms = gate_patience_ms(gate->options),
 		.on_abort = on_abort,
 		.on_worker_gone = gate_workers_gone,
 		.embedded = gate->calls.embedded,

@@ -90,6 +90,8 @@ int gate_open(struct gate *gate, const struct gate_calls *calls);
 /* A part of gate_open(): opens the file that records unanswered questions, if there is one. It is
  * called now because commands cannot change any path yet. */
 int gate_open_bundle(struct gate *gate);
+/* How long questions wait for an approver to attach. -1: without limit. */
+int64_t gate_patience_ms(const struct run_options *options);
 /* Forks the worker; the link to it is left in `worker_socket`. */
 int gate_workers_fork(struct gate *gate);
 /* Forks the worker and lets the gateway serve it. May be called after exec_process_start(): nothing

@@ -13,7 +13,6 @@
 #include "gateway/gateway.h"
 #include "policies/policies_limits.h"
 
-#define THE_EXEC    1 /* `run` has one command */
 #define COMMAND_MAX 512
 #define FINISH_MS   2000 /* for the worker to report the requests that were open */
 
@@ -93,8 +92,8 @@ static int own_begin(struct run_gateway *self)
 	const char *const *argv = own_of(self)->gate->options->command;
 	auto_free char *command = text_command_line(argv, COMMAND_MAX);
 
-	gateway_exec_begin(gateway_of(self), THE_EXEC, command);
-	gateway_exec_set_argv(gateway_of(self), THE_EXEC, argv);
+	gateway_exec_begin(gateway_of(self), RUN_EXEC, command);
+	gateway_exec_set_argv(gateway_of(self), RUN_EXEC, argv);
 	return CLI_OK;
 }
 
@@ -110,26 +109,26 @@ static void own_watch(struct run_gateway *self)
 
 static int own_open_way(struct run_gateway *self, int *fds, size_t count)
 {
-	return gateway_open_way(gateway_of(self), THE_EXEC, fds, count);
+	return gateway_open_way(gateway_of(self), RUN_EXEC, fds, count);
 }
 
 static void own_refused(struct run_gateway *self, const struct gateway_refused *refused)
 {
-	gateway_exec_refused(gateway_of(self), THE_EXEC, refused);
+	gateway_exec_refused(gateway_of(self), RUN_EXEC, refused);
 }
 
 static void own_note(struct run_gateway *self, enum gateway_note what, const char *path,
 		     const char *words)
 {
-	gateway_exec_note(gateway_of(self), THE_EXEC, what, path, words);
+	gateway_exec_note(gateway_of(self), RUN_EXEC, what, path, words);
 }
 
 static void own_end(struct run_gateway *self, const struct exec_process_result *result)
 {
 	for (size_t i = 0; i < POLICY_LIMITS; i++)
 		if ((result->limits & BIT(i)) != 0)
-			gateway_exec_reached(gateway_of(self), THE_EXEC, (enum policy_limit)i);
-	gateway_exec_end(gateway_of(self), THE_EXEC, result->status);
+			gateway_exec_reached(gateway_of(self), RUN_EXEC, (enum policy_limit)i);
+	gateway_exec_end(gateway_of(self), RUN_EXEC, result->status);
 	gateway_finish(gateway_of(self), FINISH_MS, on_finished, own_of(self));
 }
 

@@ -1,6 +1,8 @@
 /* run_own: a run with its own gate, in this process. */
 #pragma once
 
+#define RUN_EXEC 1 /* the number of the one command of `run`, at its gateway */
+
 struct gate;
 struct run_gateway;
 struct run_options;

@@ -211,20 +211,32 @@ static void on_signal(evutil_socket_t signal, short what, void *arg)
 		loop_timer_start(run->gate.loop, &run->term, TERM_MS, on_overdue, run);
 }
 
+static void on_program_abort(void *arg)
+{
+	on_kill("an approver aborted the command", true, arg);
+}
+
 static struct run_programs *new_programs(struct run *run)
 {
-	const struct run_programs_config config = {
+	struct run_programs_config config = {
 		.loop = run->gate.loop,
 		.command = run->options.command,
 		.path = run_commands_path(&run->options),
 		.writable = run->gate.view.writable,
 		.cwd = run->gate.places.cwd,
 		.policy = &run->gate.policy,
+		.exec = RUN_EXEC,
+		.question_ms = run->options.prompt_timeout_ms,
+		.may_wait = gate_patience_ms(&run->options) < 0,
 		.answer = on_judged,
+		.on_abort = on_program_abort,
 		.on_refused = on_program_refused,
 		.arg = run,
 	};
 
+	/* A joined run's gateway is in another process, and has no questions about programs. */
+	if (!run->options.join && !run->options.must_fail_on_ask)
+		config.gateway = run->gate.gateway;
 	return run_programs_new(&config);
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/agent/command_world.h"
+#include "cli/view/program_asks.h"
 #include "cli/view/run_programs.h"
 #include "exec/exec_process.h"
 #include "exec/orchestrator/orchestrator_judge.h"
@@ -22,6 +23,7 @@ struct run_programs {
 	struct run_programs_config config;
 	bool has_started;
 	struct orchestrator_judge *judge;
+	struct program_asks *asks; /* NULL: nobody is asked */
 	char **writable;
 	char *refused[REFUSED_MAX]; /* for the report: "COMMAND: why" */
 	size_t refused_count, more;
@@ -38,24 +40,24 @@ static bool is_equal(const char *const *left, const char *const *right)
 	return !*left && !*right;
 }
 
-static const char *why_of(enum command_action said, enum policy_action action)
+static bool is_asked(const struct orchestrator_judgement *judgement)
+{
+	return judgement->verdict.action == COMMAND_ASK ||
+	       (judgement->verdict.action != COMMAND_DENY && judgement->action == POLICY_ASK);
+}
+
+/* @reason: why nobody was asked about a program that a person may allow. */
+static const char *why_of(enum command_action said, enum policy_reason reason)
 {
 	if (said == COMMAND_DENY)
 		return "the policy denies this program";
+	if (reason == POLICY_OVERLOADED)
+		return "too many questions about programs are open";
 	if (said == COMMAND_ASK)
-		return "the policy asks about this program, and `sallyport run` cannot ask about "
-		       "programs; `sallyport agent` can";
-	return action == POLICY_ASK ? "no rule allows this program, and `sallyport run` cannot ask "
-				      "about programs; `sallyport agent` can"
-				    : "no rule allows this program";
-}
-
-static enum policy_reason reason_of(enum command_action said, enum policy_action action)
-{
-	if (said == COMMAND_DENY)
-		return POLICY_RULE_DENY;
-	return said == COMMAND_ASK || action == POLICY_ASK ? POLICY_NO_APPROVER
-							   : POLICY_DEFAULT_DENY;
+		return "the policy asks about this program, and nobody could be asked";
+	return reason == POLICY_NO_APPROVER
+		       ? "no rule allows this program, and nobody could be asked"
+		       : "no rule allows this program";
 }
 
 /* Keeps the line for the report, each line once. Takes @line. */
@@ -88,28 +90,27 @@ static void keep_path(struct run_programs *programs, const char *path)
 		programs->paths[programs->path_count++] = mem_strdup(path);
 }
 
-static void note(struct run_programs *programs, const char *const *argv,
-		 const struct exec_program *program, const struct command_verdict *verdict,
-		 enum policy_action action)
+static void note(struct run_programs *programs, const struct orchestrator_judged *judged,
+		 const struct command_verdict *verdict, enum policy_reason reason)
 {
-	auto_free char *command = text_command_line(argv, SHOWN_MAX);
-	auto_free char *path = text_visible_dup(program->path);
+	auto_free char *command = text_command_line(judged->argv, SHOWN_MAX);
+	auto_free char *path = text_visible_dup(judged->program->path);
 	bool has_because = cli_because_adds(verdict->rule, verdict->because);
 	auto_free char *because = text_visible_dup(has_because ? verdict->because : "");
 
 	const struct gateway_refused refused = {
-		.path = program->path,
+		.path = judged->program->path,
 		.command = command,
-		.reason = reason_of(verdict->action, action),
+		.reason = reason,
 		.rule = verdict->rule,
 		.because = verdict->because,
 	};
 
-	keep_path(programs, program->path);
+	keep_path(programs, judged->program->path);
 	programs->config.on_refused(&refused, programs->config.arg);
 	keep_line(programs,
 		  mem_printf("%s (%.256s): %s%s%s%s%s", command, path,
-			     why_of(verdict->action, action), verdict->rule[0] ? "; " : "",
+			     why_of(verdict->action, reason), verdict->rule[0] ? "; " : "",
 			     verdict->rule, has_because ? "; because: " : "", because));
 }
 
@@ -157,6 +158,44 @@ static void refuse_unjudged(struct run_programs *programs, const struct orchestr
 	programs->config.answer(judged->id, false, programs->config.arg);
 }
 
+/* ASK: no earlier answer decides it. */
+static enum policy_action earlier(const struct run_programs *programs,
+				  const struct orchestrator_judged *judged,
+				  const struct orchestrator_judgement *judgement)
+{
+	return programs->asks && is_asked(judgement) ? program_asks_know(programs->asks, judged)
+						     : POLICY_ASK;
+}
+
+/* May the command change the file? Only the names are compared: the file is not touched. */
+static bool is_theirs(const struct run_programs *programs, const char *path)
+{
+	for (char *const *at = programs->writable; *at; at++) {
+		size_t len = strlen(*at);
+
+		if (strncmp(path, *at, len) == 0 && (len == 1 || path[len] == '/' || !path[len]))
+			return true;
+	}
+	return false;
+}
+
+/* POLICY_NONE: a question is open. Else the reason of the denial. */
+static enum policy_reason ask(struct run_programs *programs,
+			      const struct orchestrator_judged *judged,
+			      const struct orchestrator_judgement *judgement)
+{
+	const struct command_verdict *verdict = &judgement->verdict;
+
+	if (verdict->action == COMMAND_DENY)
+		return POLICY_RULE_DENY;
+	if (!is_asked(judgement))
+		return POLICY_DEFAULT_DENY;
+	if (!programs->asks)
+		return POLICY_NO_APPROVER;
+	return program_asks_add(programs->asks, judged, verdict,
+				!is_theirs(programs, judged->program->path));
+}
+
 static void on_judged(const struct orchestrator_judged *judged,
 		      const struct orchestrator_judgement *judgement, const char *why, void *arg)
 {
@@ -164,11 +203,57 @@ static void on_judged(const struct orchestrator_judged *judged,
 
 	if (!judgement)
 		return refuse_unjudged(programs, judged, why);
-	enum policy_action action = (enum policy_action)judgement->action;
+	enum policy_action known = judgement->action == POLICY_ALLOW
+					   ? POLICY_ALLOW
+					   : earlier(programs, judged, judgement);
 
-	if (action != POLICY_ALLOW)
-		note(programs, judged->argv, judged->program, &judgement->verdict, action);
-	programs->config.answer(judged->id, action == POLICY_ALLOW, programs->config.arg);
+	if (known != POLICY_ASK)
+		return programs->config.answer(judged->id, known == POLICY_ALLOW,
+					       programs->config.arg);
+	enum policy_reason reason = ask(programs, judged, judgement);
+
+	if (reason == POLICY_NONE)
+		return; /* on_answered() follows */
+	note(programs, judged, &judgement->verdict, reason);
+	programs->config.answer(judged->id, false, programs->config.arg);
+}
+
+static void on_answered(const struct program_answer *answer, void *arg)
+{
+	struct run_programs *programs = arg;
+	auto_free char *command = text_command_line(answer->argv, SHOWN_MAX);
+	auto_free char *path = text_visible_dup(answer->path);
+
+	if (!answer->is_allowed) {
+		keep_path(programs, answer->path);
+		keep_line(programs, mem_printf("%s (%.256s): %s", command, path, answer->how));
+	}
+	for (size_t i = 0; i < answer->id_count; i++)
+		programs->config.answer(answer->ids[i], answer->is_allowed, programs->config.arg);
+}
+
+static void on_abort(void *arg)
+{
+	const struct run_programs *programs = arg;
+
+	programs->config.on_abort(programs->config.arg);
+}
+
+static struct program_asks *asks_of(struct run_programs *programs)
+{
+	const struct run_programs_config *of = &programs->config;
+	const struct program_asks_config config = {
+		.loop = of->loop,
+		.gateway = of->gateway,
+		.exec = of->exec,
+		.timeout_ms = of->question_ms,
+		.may_wait = of->may_wait,
+		.done = on_answered,
+		.on_abort = on_abort,
+		.arg = programs,
+	};
+
+	return of->gateway ? program_asks_new(&config) : NULL;
 }
 
 struct run_programs *run_programs_new(const struct run_programs_config *config)
@@ -180,6 +265,7 @@ struct run_programs *run_programs_new(const struct run_programs_config *config)
 
 	programs->config = *config;
 	programs->judge = orchestrator_judge_new(&judge);
+	programs->asks = asks_of(programs);
 	programs->writable = mem_copy_list((const char *const *)config->writable);
 	mem_append_list(&programs->writable, mem_strdup(config->cwd));
 	return programs;
@@ -187,8 +273,10 @@ struct run_programs *run_programs_new(const struct run_programs_config *config)
 
 void run_programs_end(struct run_programs *programs)
 {
-	if (programs)
-		orchestrator_judge_free(take(programs->judge));
+	if (!programs)
+		return;
+	orchestrator_judge_free(take(programs->judge));
+	program_asks_free(take(programs->asks));
 }
 
 void run_programs_free(struct run_programs *programs)

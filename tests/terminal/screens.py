@@ -231,6 +231,82 @@ def painted_by_a_pipe(world):
     screen.close()
 
 
+def judged(world, *rules):
+    """The options of a run that judges each program by these rules."""
+    (world.top / "policy").write_text("".join(f"{line}\n" for line in ("version 1", "default ask", "command allow chmod", *rules)))
+    return ["--policy", str(world.top / "policy"), "--intercept-exec"]
+
+
+def programs(records):
+    return [r for r in records if r["event"] == "decision" and r.get("kind") == "program"]
+
+
+def a_program(world):
+    """A program that a rule asks about is a question here; equal ones that wait are one; once is once, and the session's answer holds."""
+    options = judged(world, 'command ask mkdir because "folders are dear"')
+    many = "for i in 1 2 3; do mkdir -p made & done; wait; "
+    screen = Screen(world, "program", many + "mkdir -p made; mkdir -p made; mkdir other || echo refused; mkdir third; exit 3", options)
+    screen.shows("sallyport   the command starts a program")
+    for line in ("  command   mkdir -p made", f"  program   {os.path.realpath('/usr/bin/mkdir')}", f"  directory {world.work}", "  because   folders are dear"):
+        screen.shows(line)
+    assert not (world.work / "made").exists()
+    until(lambda: len(world.questions()) == 1, SECONDS, "not one question")
+    screen.answer("y")
+    screen.shows("allowed once")
+    screen.answer("s")
+    screen.shows("  command   mkdir other")
+    screen.answer("n")
+    screen.shows("  command   mkdir third")
+    screen.answer("q")
+    assert screen.ends() == 130, screen.text()
+    assert (world.work / "made").is_dir() and not (world.work / "other").exists() and not (world.work / "third").exists()
+    assert [r["reason"] for r in programs(screen.records())] == ["granted_once", "granted_session", "denied_once", "aborted"], screen.records()
+    assert all(r["through"] == "terminal" and r["program"].endswith("/mkdir") and r["by"] for r in programs(screen.records()))
+    screen.close()
+
+
+def a_program_elsewhere(world):
+    """It may be answered elsewhere; what the command itself has made is allowed for once only; without an answer it is denied."""
+    options = judged(world, "command ask mkdir", f"command ask {world.work}/own")
+    screen = Screen(world, "elsewhere", "mkdir here; printf '#!/bin/sh\\necho ran $0\\n' >own; chmod +x own; ./own; exit 3", options)
+    screen.shows("  command   mkdir here")
+    world.sally("approve", "allow", world.questions()[0]["id"], "--scope", "session", check=True)
+    screen.shows("  command   ./own")
+    screen.shows("  allow     y once")
+    assert "s session" not in screen.text(), screen.text()
+    screen.answer("y")
+    screen.shows("ran ./own")
+    assert screen.ends() == 3
+    screen.close()
+    screen = Screen(world, "late", "mkdir late; echo $?; exit 3", [*options, "--prompt-timeout", "2s"])
+    screen.shows("  command   mkdir late")
+    assert screen.ends() == 3
+    assert [r["reason"] for r in programs(screen.records())] == ["prompt_timeout"], screen.records()
+    screen.close()
+
+
+def painted_program(world):
+    """What the command writes to a pipe could cover a question about a program, which has no name to type: it is allowed elsewhere."""
+    options = judged(world, "command ask mkdir")
+    screen = Screen(world, "painted", "mkdir made; exit 3", options, redirect="| cat")
+    screen.shows("  output    the command writes to a pipe that can lead here, and cover this;")
+    screen.shows(LABEL)
+    assert "  allow " not in screen.text() and "  deny      n once" in screen.text(), screen.text()
+    screen.press("y")
+    screen.shows("the question does not offer it")
+    screen.press(("Enter",), "s", ("Enter",))
+    world.sally("approve", "allow", world.questions()[0]["id"], check=True)
+    screen.ends()
+    assert (world.work / "made").is_dir()
+    screen.close()
+    screen = Screen(world, "file", "mkdir too; exit 3", options, redirect=">output")
+    screen.shows("  command   mkdir too")
+    screen.answer("y")
+    screen.ends()
+    assert (world.work / "too").is_dir()
+    screen.close()
+
+
 def hostile(world):
     """A command writes escape sequences continuously: the question stays complete, and no report of the terminal answers it."""
     (world.work / "hostile.py").write_text(HOSTILE)
@@ -711,7 +787,7 @@ def a_day(world):
     screen.close()
 
 
-CASES = [vim, less, painted, counter, two_gates, painted_by_a_pipe, hostile, keys_are_not_the_commands, words_to_whoever_asked, look_alike, no_terminal_of_its_own, many_at_once, a_day, resized, tmux_window,
+CASES = [vim, less, painted, counter, two_gates, painted_by_a_pipe, a_program, a_program_elsewhere, painted_program, hostile, keys_are_not_the_commands, words_to_whoever_asked, look_alike, no_terminal_of_its_own, many_at_once, a_day, resized, tmux_window,
          tmux_window_is_closed, tmux_window_keys, tmux_cannot_be_reached, tmux_is_another, tmux_of_the_command,
          gate_dies,
          gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]
