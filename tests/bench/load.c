@@ -1,15 +1,17 @@
 /* Load for the benchmark of the data plane, one thread and one epoll for each role:
  *
  *   load serve ADDRESS BYTES          a web server whose answers have BYTES; prints its port
- *   load relay ADDRESS PORT           copies bytes to ADDRESS:PORT: the least that a proxy does;
- *                                     prints its port on 127.0.0.1
- *   load ask KIND PORT HOST CONNECTIONS COUNT PID
- *                                     COUNT operations at 127.0.0.1:PORT, CONNECTIONS at once;
- * prints rate, median and 99th percentile in us, and the CPU time in us per operation of PID and
- * all that it has started
+ *   load relay|splice ADDRESS PORT    copies bytes to ADDRESS:PORT, the least that a proxy does,
+ * with recv and send, or within the kernel; prints its port on 127.0.0.1 load ask KIND PORT HOST
+ * CONNECTIONS COUNT PID COUNT operations at 127.0.0.1:PORT, CONNECTIONS at once; prints rate,
+ * median and 99th percentile in us, and the CPU time in us per operation of PID and all that it has
+ * started. PORT may be ADDRESS:PORT: the server itself, without a proxy load idle PORT HOST
+ * CONNECTIONS PID CONNECTIONS tunnels that do nothing; prints by how many bytes each PID and all
+ * that it has started have grown
  *
  * KIND: kept (requests in absolute-form on kept connections), new (a connection for each), connect
- * (CONNECT and its answer), socks (the same by SOCKS5), ping (a byte each way in a tunnel). HOST
+ * (CONNECT and its answer), socks (the same by SOCKS5), ping (a byte each way in a tunnel), down,
+ * up, both (a MiB in a tunnel; both: each connection has one more for the other direction). HOST
  * may have a port, and must have one for socks. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,7 +32,8 @@
 #define EVENTS_MAX   256
 #define HEAD_MAX     4096
 #define DEADLINE_MS  60000 /* without any event */
-#define CONNECTS_MAX 4096
+#define CONNECTS_MAX 16384
+#define MIB          1048576U
 
 static int ring;
 
@@ -109,11 +113,14 @@ struct end {
 	size_t used;
 	const char *left; /* of the answer that is being sent */
 	size_t left_len;
-	bool is_tunnel;
+	size_t expected; /* bytes of an upload that are to come */
+	int pipe[2];     /* of the relay that splices */
 };
 
 static char *answer; /* the head and the body */
 static size_t answer_len;
+static char mib[MIB];
+static bool is_spliced;
 
 static struct end *end_new(int fd)
 {
@@ -139,13 +146,45 @@ static bool push(struct end *end)
 	return true;
 }
 
-/* A request has come whole if its head ends; there is no body. What is no HTTP is sent back. */
+/* The rest of an upload, which a byte answers. */
+static bool serve_upload(struct end *end)
+{
+	static char waste[MIB];
+
+	while (end->expected > 0) {
+		ssize_t got = recv(end->fd, waste, end->expected, 0);
+
+		if (got <= 0)
+			return got < 0 && errno == EAGAIN;
+		end->expected -= (size_t)got;
+	}
+	return send(end->fd, ".", 1, MSG_NOSIGNAL) == 1;
+}
+
+/* What is no HTTP begins with the letter of its kind: an echo, a MiB down, a MiB up. */
+static bool serve_letter(struct end *end, size_t got)
+{
+	end->used = 0;
+	if (end->head[0] == '!')
+		return send(end->fd, end->head, got, MSG_NOSIGNAL) == (ssize_t)got;
+	if (end->head[0] == 'u') {
+		end->expected = MIB - got;
+		return serve_upload(end);
+	}
+	end->left = mib;
+	end->left_len = sizeof(mib);
+	return push(end);
+}
+
+/* A request has come whole if its head ends; there is no body. */
 static bool serve_end(struct end *end)
 {
 	ssize_t got;
 
 	if (!push(end))
 		return false;
+	if (end->expected > 0)
+		return serve_upload(end);
 	got = recv(end->fd, end->head + end->used, sizeof(end->head) - end->used - 1, 0);
 	if (got < 0)
 		return errno == EAGAIN;
@@ -153,10 +192,8 @@ static bool serve_end(struct end *end)
 		return false;
 	end->used += (size_t)got;
 	end->head[end->used] = '\0';
-	if (end->head[0] == '!') {
-		end->used = 0;
-		return send(end->fd, end->head, (size_t)got, MSG_NOSIGNAL) == got;
-	}
+	if (strchr("!du", end->head[0]))
+		return serve_letter(end, (size_t)got);
 	if (!strstr(end->head, "\r\n\r\n"))
 		return end->used < sizeof(end->head) - 1;
 	bool is_last = strstr(end->head, "onnection: close") != NULL;
@@ -189,14 +226,50 @@ static bool relay_end(struct end *end)
 	return true;
 }
 
+/* Level-triggered: what does not fit is moved with the next event. */
+static bool splice_end(struct end *end)
+{
+	const unsigned int how = SPLICE_F_MOVE | SPLICE_F_NONBLOCK;
+	ssize_t got = splice(end->fd, NULL, end->pipe[1], NULL, MIB, how);
+
+	if (got == 0)
+		return false;
+	if (got < 0 && errno != EAGAIN)
+		return false;
+	for (ssize_t sent; (sent = splice(end->pipe[0], NULL, end->peer->fd, NULL, MIB, how)) != 0;)
+		if (sent < 0 && errno == EAGAIN) {
+			int left = 0;
+
+			if (ioctl(end->pipe[0], FIONREAD, &left) < 0 || left == 0)
+				break;
+		} else if (sent < 0) {
+			return false;
+		}
+	return true;
+}
+
+/* The memory stays: the process ends soon. */
 static void end_close(struct end *end)
 {
-	(void)close(end->fd);
-	if (end->peer)
-		(void)close(end->peer->fd);
-	if (end->peer)
-		end->peer->fd = -1;
-	end->fd = -1; /* the memory stays: the process ends soon */
+	for (struct end *one = end; one; one = one == end ? end->peer : NULL) {
+		(void)close(one->fd);
+		one->fd = -1;
+		for (int i = 0; is_spliced && i < 2; i++)
+			(void)close(one->pipe[i]);
+	}
+}
+
+static bool move(struct end *end)
+{
+	return !end->peer ? serve_end(end) : is_spliced ? splice_end(end) : relay_end(end);
+}
+
+static void open_pipe(struct end *end)
+{
+	if (is_spliced && pipe2(end->pipe, O_NONBLOCK | O_CLOEXEC) < 0)
+		die("pipe2");
+	if (is_spliced)
+		(void)fcntl(end->pipe[0], F_SETPIPE_SZ, MIB);
 }
 
 static void work(int listener, const struct sockaddr_in *target)
@@ -210,7 +283,7 @@ static void work(int listener, const struct sockaddr_in *target)
 		for (int i = 0; i < count; i++) {
 			struct end *end = events[i].data.ptr;
 
-			if (end && end->fd >= 0 && !(target ? relay_end(end) : serve_end(end)))
+			if (end && end->fd >= 0 && !move(end))
 				end_close(end);
 			int fd = end ? -1
 				     : accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -224,6 +297,8 @@ static void work(int listener, const struct sockaddr_in *target)
 			if (target) {
 				end->peer = end_new(dial(target));
 				end->peer->peer = end;
+				open_pipe(end);
+				open_pipe(end->peer);
 				watch(end->peer->fd, EPOLLIN, end->peer);
 			}
 			/* The server sends on when there is room again. */
@@ -233,19 +308,26 @@ static void work(int listener, const struct sockaddr_in *target)
 }
 
 /* The client. */
-enum kind { KEPT, NEW, CONNECT, SOCKS, PING };
+enum kind { KEPT, NEW, CONNECT, SOCKS, PING, DOWN, UP, BOTH };
 
 struct asker {
 	int fd;
 	bool is_dialling;
-	bool is_open; /* ping: the tunnel; socks: the method is agreed */
+	bool is_open; /* ping and streams: the tunnel; socks: the method is agreed */
+	bool is_up;   /* of `both` */
+	bool is_last; /* of `idle`: it has done its operation */
+	size_t unsent;
 	char head[HEAD_MAX];
 	size_t used, total; /* of the answer; 0: its head has not come whole */
 	uint64_t begun_ns;
 };
 
-static const char *const kinds[] = { "kept", "new", "connect", "socks", "ping" };
+static const char *const kinds[] = {
+	"kept", "new", "connect", "socks", "ping", "down", "up", "both"
+};
 static enum kind kind;
+static bool is_direct; /* there is no proxy */
+static bool is_idle;
 static struct sockaddr_in proxy;
 static char request[512], tunnel[256];
 static uint8_t by_socks[300];
@@ -289,12 +371,45 @@ static void make_socks(const char *host)
 	by_socks_len = 7 + len;
 }
 
+static bool is_tunnelled(void)
+{
+	return kind >= PING;
+}
+
+/* Sends what there is room for. */
+static void upload(struct asker *asker)
+{
+	while (asker->unsent > 0) {
+		ssize_t sent = send(asker->fd, mib, asker->unsent, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno != EAGAIN)
+			die("send");
+		if (sent < 0)
+			return;
+		asker->unsent -= (size_t)sent;
+	}
+}
+
+/* In a tunnel. */
+static void begin_inside(struct asker *asker)
+{
+	if (kind == PING)
+		return say(asker, "!");
+	if (kind == UP || asker->is_up) {
+		asker->total = 1;
+		asker->unsent = MIB; /* each begins with the letter */
+		return upload(asker);
+	}
+	asker->total = MIB;
+	say(asker, "d");
+}
+
 /* Begins an operation, on a new connection if there is none; nothing if all have begun. */
 static void begin(struct asker *asker)
 {
-	if (begun == wanted && (kind != PING || asker->is_open))
+	if (asker->is_last || (begun == wanted && (!is_tunnelled() || asker->is_open)))
 		return;
-	if (asker->is_open || kind != PING)
+	if (asker->is_open || !is_tunnelled())
 		begun++;
 	asker->used = asker->total = 0;
 	asker->begun_ns = now_ns();
@@ -302,8 +417,10 @@ static void begin(struct asker *asker)
 		asker->fd = dial(&proxy);
 		asker->is_dialling = true;
 		watch(asker->fd, EPOLLIN | EPOLLOUT | EPOLLET, asker);
+	} else if (is_tunnelled()) {
+		begin_inside(asker);
 	} else {
-		say(asker, kind == PING ? "!" : request);
+		say(asker, request);
 	}
 }
 
@@ -315,6 +432,7 @@ static void finish(struct asker *asker)
 		asker->fd = -1;
 		asker->is_open = false;
 	}
+	asker->is_last = is_idle;
 	begin(asker);
 }
 
@@ -379,15 +497,19 @@ static void on_event(struct asker *asker, uint32_t events)
 	asker->is_dialling = false;
 	if (is_connected && kind == SOCKS) {
 		say_bytes(asker, "\x05\x01\x00", 3);
+	} else if (is_connected && is_tunnelled() && is_direct) {
+		asker->is_open = true;
+		begin(asker);
 	} else if (is_connected) {
-		say(asker, kind == CONNECT || kind == PING ? tunnel : request);
-	} else if ((events & EPOLLIN) && take(asker)) {
-		if (kind == PING && !asker->is_open) {
-			asker->is_open = true;
-			begin(asker);
-		} else {
-			finish(asker);
-		}
+		say(asker, kind == CONNECT || is_tunnelled() ? tunnel : request);
+	} else {
+		upload(asker);
+		if ((events & EPOLLIN) == 0 || !take(asker))
+			return;
+		if (!is_tunnelled() || asker->is_open)
+			return finish(asker);
+		asker->is_open = true;
+		begin(asker);
 	}
 }
 
@@ -426,6 +548,22 @@ static uint64_t cpu_ns(const char *pid)
 	return sum;
 }
 
+/* The memory that only they have, and their share of the rest. */
+static uint64_t memory(const char *pid)
+{
+	char text[4096], name[64];
+
+	look(pid, "smaps_rollup", text, sizeof(text));
+	const char *at = strstr(text, "\nPss:");
+	uint64_t sum = at ? strtoull(at + 5, NULL, 10) * 1024 : 0;
+
+	(void)snprintf(name, sizeof(name), "task/%s/children", pid);
+	look(pid, name, text, sizeof(text));
+	for (char *next = text, *child; (child = strsep(&next, " "));)
+		sum += child[0] ? memory(child) : 0;
+	return sum;
+}
+
 static int compare(const void *left, const void *right)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -433,29 +571,32 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static void ask(char **argv, const char *pid)
+static void aim(const char *port, const char *host)
+{
+	const char *colon = strchr(port, ':');
+	char address[64];
+
+	is_direct = colon != NULL;
+	(void)snprintf(address, sizeof(address), "%.*s", colon ? (int)(colon - port) : 9,
+		       colon ? port : "127.0.0.1");
+	proxy = place(address, colon ? colon + 1 : port);
+	(void)snprintf(request, sizeof(request),
+		       "GET http://%s/x HTTP/1.1\r\nHost: %s\r\n%sUser-Agent: load\r\n\r\n", host,
+		       host, kind == NEW ? "Connection: close\r\n" : "");
+	(void)snprintf(tunnel, sizeof(tunnel), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", host,
+		       host);
+	make_socks(host);
+	memset(mib, 'u', sizeof(mib));
+}
+
+/* Until @count operations are done. */
+static void perform(struct asker *askers, size_t count)
 {
 	struct epoll_event events[EVENTS_MAX];
-	size_t count = strtoul(argv[3], NULL, 10);
-	struct asker *askers = calloc(count, sizeof(*askers));
-
-	wanted = strtoul(argv[4], NULL, 10);
-	took_us = calloc(wanted, sizeof(*took_us));
-	for (kind = KEPT; kind <= PING && strcmp(kinds[kind], argv[0]) != 0; kind++)
-		;
-	if (kind > PING || count == 0 || count > CONNECTS_MAX || wanted == 0 || !askers || !took_us)
-		die("arguments");
-	proxy = place("127.0.0.1", argv[1]);
-	(void)snprintf(request, sizeof(request),
-		       "GET http://%s/x HTTP/1.1\r\nHost: %s\r\n%sUser-Agent: load\r\n\r\n",
-		       argv[2], argv[2], kind == NEW ? "Connection: close\r\n" : "");
-	(void)snprintf(tunnel, sizeof(tunnel), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", argv[2],
-		       argv[2]);
-	make_socks(argv[2]);
-	uint64_t cpu = cpu_ns(pid), start = now_ns();
 
 	for (size_t i = 0; i < count; i++) {
 		askers[i].fd = -1;
+		askers[i].is_up = kind == BOTH && i % 2 == 1;
 		begin(&askers[i]);
 	}
 	while (done < wanted) {
@@ -468,12 +609,50 @@ static void ask(char **argv, const char *pid)
 		for (int i = 0; i < ready; i++)
 			on_event(events[i].data.ptr, events[i].events);
 	}
+}
+
+static void ask(char **argv, const char *pid)
+{
+	size_t count = strtoul(argv[3], NULL, 10);
+
+	wanted = strtoul(argv[4], NULL, 10);
+	took_us = calloc(wanted, sizeof(*took_us));
+	for (kind = KEPT; kind <= BOTH && strcmp(kinds[kind], argv[0]) != 0; kind++)
+		;
+	count *= kind == BOTH ? 2 : 1;
+	struct asker *askers = calloc(count, sizeof(*askers));
+
+	if (kind > BOTH || count == 0 || count > CONNECTS_MAX || wanted == 0 || !askers || !took_us)
+		die("arguments");
+	aim(argv[1], argv[2]);
+	uint64_t cpu = cpu_ns(pid), start = now_ns();
+
+	perform(askers, count);
 	double seconds = (double)(now_ns() - start) / 1e9;
 
 	cpu = cpu_ns(pid) - cpu;
 	qsort(took_us, done, sizeof(*took_us), compare);
 	printf("%.0f %u %u %.1f\n", (double)done / seconds, took_us[done / 2],
 	       took_us[done * 99 / 100], (double)cpu / 1000 / (double)done);
+}
+
+/* Each tunnel echoes one byte, and then nothing. */
+static void idle(char **argv)
+{
+	wanted = strtoul(argv[2], NULL, 10);
+	struct asker *askers = calloc(wanted, sizeof(*askers));
+
+	took_us = calloc(wanted, sizeof(*took_us));
+	kind = PING;
+	is_idle = true;
+	if (wanted == 0 || wanted > CONNECTS_MAX || !askers || !took_us)
+		die("arguments");
+	aim(argv[0], argv[1]);
+	uint64_t before = memory(argv[3]);
+
+	perform(askers, wanted);
+	(void)sleep(2); /* for buffers to be given back */
+	printf("%.0f\n", ((double)memory(argv[3]) - (double)before) / (double)wanted);
 }
 
 int main(int argc, char **argv)
@@ -492,12 +671,16 @@ int main(int argc, char **argv)
 
 		answer_len = (size_t)head + bytes;
 		work(listen_at(argv[2]), NULL);
-	} else if (argc == 4 && strcmp(argv[1], "relay") == 0) {
+	} else if (argc == 4 && (strcmp(argv[1], "relay") == 0 || strcmp(argv[1], "splice") == 0)) {
 		struct sockaddr_in target = place(argv[2], argv[3]);
 
+		is_spliced = strcmp(argv[1], "splice") == 0;
 		work(listen_at("127.0.0.1"), &target);
 	} else if (argc == 8 && strcmp(argv[1], "ask") == 0) {
 		ask(argv + 2, argv[7]);
+		return 0;
+	} else if (argc == 6 && strcmp(argv[1], "idle") == 0) {
+		idle(argv + 2);
 		return 0;
 	}
 	(void)fprintf(stderr, "usage: see the head of load.c\n");
