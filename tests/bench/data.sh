@@ -92,7 +92,7 @@ row() { # NAME KIND CONNECTIONS COUNT PORT HOST PID
     printf '%-10s %-8s %3s  %9s /s  p50 %6s us  p99 %6s us  cpu %6s us\n' "$1" "$2" "$3" "$rate" "$median" "$slow" "$cpu"
 }
 for ((round = 0; round < rounds; round++)); do
-    for what in 'kept 1 20000' 'kept 32 60000' 'new 8 8000' 'connect 8 8000' 'socks 8 8000' 'body 4 2000' 'ping 8 40000' 'down 4 4000' 'up 4 4000' 'both 2 4000'; do
+    for what in 'kept 1 20000' 'kept 32 60000' 'new 8 8000' 'connect 8 8000' 'socks 8 8000' 'body 4 1000' 'ping 8 40000' 'down 4 1500' 'up 4 1500' 'both 2 1500'; do
         read -r kind connections count <<<"$what"
         for ((peer = 0; peer < ${#names[@]}; peer++)); do
             [[ " ${kinds[peer]} " != *" $kind "* ]] ||
