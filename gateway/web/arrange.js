@@ -38,12 +38,12 @@ export class Arrangement {
     return wanted === "" || [question.to, question.rule, question.program, ...question.commands].some((text) => text.toLowerCase().includes(wanted));
   }
 
-  // Puts the nodes of @cards in order; returns those that are shown, in that order.
-  place(cards) {
+  // Puts the nodes of @cards in order; returns those that are shown, in that order. @more: questions that wait and are not among @cards.
+  place(cards, more) {
     const tools = byId("tools"), isSearched = byId("search").value.trim() !== "";
     tools.hidden = cards.length < enough && !isSearched && !tools.contains(document.activeElement);
     const found = cards.filter((card) => this.isFound(card));
-    say(byId("found"), isSearched ? `${found.length} of ${cards.length} found` : "");
+    say(byId("found"), isSearched ? `${found.length} of ${cards.length} found${more > 0 ? `; ${plural(more, "more is", "more are")} not searched` : ""}` : "");
     const named = this.groupBy(found, groups[cards.length < enough ? "none" : byId("group").value]);
     const nodes = [], shown = [];
     for (const [name, list] of named) {

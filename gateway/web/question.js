@@ -17,6 +17,7 @@ export class Questions {
     this.cards = new Map();
     this.names = new Map(); // of questions there were, by id
     this.agents = 0;
+    this.count = 0; // all that wait; the gate sends the first of them
     this.current = null;
     this.mayAlways = false;
     this.isPicking = false;
@@ -49,6 +50,7 @@ export class Questions {
 
   take({ list, count }) {
     this.isLive = true;
+    this.count = count;
     const ids = new Set(list.map((question) => question.id));
     let news = 0;
     for (const [id, card] of this.cards) {
@@ -87,11 +89,11 @@ export class Questions {
     this.openExpected();
     for (const id of [...this.names.keys()].slice(0, -500))
       this.names.delete(id);
-    this.show(count, news);
+    this.show(news);
   }
 
   arrange() {
-    this.shown = this.arrangement.place([...this.cards.values()]);
+    this.shown = this.arrangement.place([...this.cards.values()], this.count - this.cards.size);
     if (this.current && !this.shown.includes(this.current)) {
       this.select(null);
       watch(this.confirmed ? this.listed() : []);
@@ -137,14 +139,13 @@ export class Questions {
     this.agents = count;
     for (const [id, name] of names)
       this.names.set(id, name);
-    this.show(this.count ?? 0, 0);
+    this.show(0);
     if (names.length > 0)
       say(byId("alarm"), `New question: ${names.at(-1)[1]}`);
   }
 
-  show(count, news) {
-    const all = count + this.agents;
-    this.count = count;
+  show(news) {
+    const { count } = this, all = count + this.agents;
     say(byId("count"), all);
     byId("empty").hidden = all > 0;
     byId("more").hidden = count === this.cards.size;
