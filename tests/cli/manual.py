@@ -615,6 +615,9 @@ def json_examples(page):
     return [line.strip() for line in shown(page).splitlines() if re.match(r' +\{.+\}$', line)]
 
 
+WORD_MAX = 66  # behind the indentation of an example
+
+
 def play_page(sallyport, page):
     """(passed, failed)"""
     passed = failed = 0
@@ -638,6 +641,10 @@ def play_page(sallyport, page):
             failed += 1
         finally:
             stage.close(False)
+    for example in examples(page):
+        if max(map(len, example.split())) > WORD_MAX:
+            print(f"not ok  {page.name}: a word that 80 columns cannot hold: {example}")
+            failed += 1
     for line in json_examples(page):
         try:
             json.loads(line.replace("{...}", "{}").replace("[...]", "[]"))
