@@ -181,8 +181,9 @@ static void homograph_words(const char *host, struct policy_host_warning *ret)
 		(void)snprintf(ret->text, sizeof(ret->text), "its letters cannot be decoded: is %s",
 			       host);
 	else
-		(void)snprintf(ret->text, sizeof(ret->text), "%s%s%s%s, is %s", scripts,
-			       ret->is_mixed ? " mixed" : " letters", looks, ret->looks_like, host);
+		(void)snprintf(ret->text, sizeof(ret->text), "international name (%s%s)%s%s, is %s",
+			       scripts, ret->is_mixed ? " mixed" : " letters", looks,
+			       ret->looks_like, host);
 }
 
 static bool homograph_is_punycode(const char *host)

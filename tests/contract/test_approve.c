@@ -119,13 +119,16 @@ START_TEST(a_name_that_looks_like_another)
 	stage_run_open(&stage.runs[0], "7f3a");
 	stage_watch("watch");
 	stage_ask(&stage.runs[0], "https://xn--80ak6aa92e.test:443");
-	stage_child_until(&stage.watcher, "warning   Cyrillic letters: looks like apple.test, is");
+	stage_child_until(
+		&stage.watcher,
+		"warning   international name (Cyrillic letters): looks like apple.test, is");
 	ck_assert_int_eq(stage_approve("list"), 0);
-	ck_assert_ptr_nonnull(strstr(stage.output,
-				     "7f3a-1  https://xn--80ak6aa92e.test:443\n"
-				     "  warning   Cyrillic letters: looks like apple.test, is "
-				     "xn--80ak6aa92e.test; xn--80ak6aa92e.test has "
-				     "never been allowed on this machine\n"));
+	ck_assert_ptr_nonnull(strstr(
+		stage.output,
+		"7f3a-1  https://xn--80ak6aa92e.test:443\n"
+		"  warning   international name (Cyrillic letters): looks like apple.test, is "
+		"xn--80ak6aa92e.test; xn--80ak6aa92e.test has "
+		"never been allowed on this machine\n"));
 	stage_end_watch(0);
 }
 END_TEST

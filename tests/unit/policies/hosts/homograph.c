@@ -15,31 +15,35 @@ static const struct {
 	{ "[2001:db8::1]", "", "", false, "" },
 	/* One Cyrillic letter in a Latin name. */
 	{ "аpple.test", "Cyrillic and Latin", "apple.test", true,
-	  "Cyrillic and Latin mixed: looks like apple.test, is xn--pple-43d.test" },
+	  "international name (Cyrillic and Latin mixed): looks like apple.test, is "
+	  "xn--pple-43d.test" },
 	{ "gіthub.test", "Latin and Cyrillic", "github.test", true,
-	  "Latin and Cyrillic mixed: looks like github.test, is xn--gthub-n2e.test" },
+	  "international name (Latin and Cyrillic mixed): looks like github.test, is "
+	  "xn--gthub-n2e.test" },
 	{ "gооgle.test", "Latin and Cyrillic", "google.test", true, NULL },
 	{ "xn--pypl-53dc.a.test", "Latin and Cyrillic", "paypal.a.test", true, NULL },
 	{ "micrоsоft.test", "Latin and Cyrillic", "microsoft.test", true, NULL },
 	/* Cyrillic from end to end: nothing is mixed. */
 	{ "аррӏе.test", "Cyrillic", "apple.test", false,
-	  "Cyrillic letters: looks like apple.test, is xn--80ak6aa92e.test" },
+	  "international name (Cyrillic letters): looks like apple.test, is xn--80ak6aa92e.test" },
 	{ "ѕсоре.test", "Cyrillic", "scope.test", false, NULL },
 	{ "сахар.test", "Cyrillic", "caxap.test", false, NULL },
 	{ "ραγραι.test", "Greek", "paypai.test", false, NULL },
 	{ "ᎳᎳ.test", "Cherokee", "ww.test", false, NULL },
 	/* Mixed, and like nothing. */
 	{ "abcж.test", "Latin and Cyrillic", "", true,
-	  "Latin and Cyrillic mixed, is xn--abc-xdd.test" },
+	  "international name (Latin and Cyrillic mixed), is xn--abc-xdd.test" },
 	{ "日本語ж.test", "Han and Cyrillic", "", true, NULL },
 	/* Names as people have them. */
 	{ "müller.test", "Latin", "muller.test", false,
-	  "Latin letters: looks like muller.test, is xn--mller-kva.test" },
+	  "international name (Latin letters): looks like muller.test, is xn--mller-kva.test" },
 	{ "ñandú.test", "Latin", "nandu.test", false, NULL },
-	{ "faß.test", "Latin", "", false, "Latin letters, is xn--fa-hia.test" },
+	{ "faß.test", "Latin", "", false,
+	  "international name (Latin letters), is xn--fa-hia.test" },
 	{ "παράδειγμα.test", "Greek", "", false, NULL },
 	{ "пример.испытание", "Cyrillic", "", false, NULL },
-	{ "日本語.test", "Han", "", false, "Han letters, is xn--wgv71a119e.test" },
+	{ "日本語.test", "Han", "", false,
+	  "international name (Han letters), is xn--wgv71a119e.test" },
 	{ "日本語abc.test", "Han and Latin", "", false, NULL },
 	{ "한국abc.test", "Hangul and Latin", "", false, NULL },
 	/* Each label by itself: a Latin label below a Cyrillic one is nothing mixed. */
