@@ -40,9 +40,6 @@ int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 
 /* The same, after getcwd() failed: what is wrong with the working directory, and what to do. */
 int cli_fail_cwd(int status);
 
-/* Does @because say something that the text of @rule does not say already? Both may be NULL. */
-bool cli_because_adds(const char *rule, const char *because);
-
 /* Is @stream a terminal, without NO_COLOR and without TERM=dumb? */
 bool cli_may_colour(FILE *stream);
 

@@ -32,11 +32,6 @@ int cli_fail_cwd(int status)
 	return cli_fail(status, "cannot determine the working directory: %s", strerror(errno));
 }
 
-bool cli_because_adds(const char *rule, const char *because)
-{
-	return because && because[0] && !(rule && strstr(rule, because));
-}
-
 bool cli_may_colour(FILE *stream)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");

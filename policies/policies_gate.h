@@ -72,6 +72,10 @@ bool policy_host_is_known(const char *host);
  * @dst? For prompts, as above. */
 bool policy_is_configured(const struct policy *policy, const struct policy_destination *dst);
 
+/* policy_reason_next() where nobody is asked (--ci), and so nobody can answer. */
+const char *policy_reason_next_unasked(enum policy_reason reason);
+/* Does @because say something that the text of @rule does not say already? Both may be NULL. */
+bool policy_because_adds(const char *rule, const char *because);
 /* The policy line that would allow @dst after a denial for @reason; NULL: no line would by itself.
  * @rule: that decided; NULL or "": none. Returned owned. */
 char *policy_reason_line(enum policy_reason reason, const struct policy_destination *dst,

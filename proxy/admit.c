@@ -11,6 +11,7 @@
 #include "proxy/http/exchange.h"
 #include "proxy/fronts/front_impl.h"
 #include "proxy/relay/meter.h"
+#include "proxy/config.h"
 #include "proxy/connection.h"
 #include "proxy/service.h"
 
@@ -45,7 +46,10 @@ static void refuse(struct connection *connection, enum policy_reason reason, con
 		   bool reports, bool tells)
 {
 	struct policy_verdict verdict;
-	struct refusal refusal = { .reason = reason, .verdict = &verdict, .cause = cause };
+	struct refusal refusal = { .reason = reason,
+				   .verdict = &verdict,
+				   .cause = cause,
+				   .is_unasked = connection->proxy->config->asks_nobody };
 	struct request *request;
 
 	if (!connection->request)

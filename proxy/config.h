@@ -1,6 +1,7 @@
 /* config: the settings a proxy starts with. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,7 @@ struct proxy_config {
 	size_t published_count;
 	const struct policy_upstreams *upstreams; /* NULL: every server is dialled directly; kept */
 	const struct proxy_service *service; /* NULL: clients are commands in sandboxes; kept */
+	bool asks_nobody; /* --ci: what a refusal says to do is not for a person at hand */
 	struct proxy_turn turn;
 };
 

@@ -31,6 +31,7 @@ int gate_workers_fork(struct gate *gate)
 		.published_count = gate->published_count,
 		.upstreams = gate->upstreams,
 		.service = gate->service,
+		.asks_nobody = gate->options->asks_nobody,
 	};
 	struct run_worker *worker = &gate->workers[gate->worker_count];
 	struct err why = { 0 };

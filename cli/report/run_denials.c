@@ -53,14 +53,12 @@ static char *remedy_of(const struct gateway_trip *trip, const struct run_summary
 {
 	auto_free char *line = policy_reason_line(trip->last_denial, &trip->dst, trip->rule);
 	auto_free char *file = summary->policy_path ? text_visible_dup(summary->policy_path) : NULL;
-	const char *next = policy_reason_next(trip->last_denial);
+	const char *next = summary->asks_nobody ? policy_reason_next_unasked(trip->last_denial)
+						: policy_reason_next(trip->last_denial);
 
 	if (line)
 		return mem_printf(" To allow it, add to %s: %s", file ? file : "a policy file",
 				  line);
-	if (trip->last_denial == POLICY_NO_APPROVER && summary->asks_nobody)
-		next = "In the policy, replace the rule named here by one that allows or denies; "
-		       "with --ci nobody is asked.";
 	return mem_printf("%s%s", next[0] ? " Next: " : "", next);
 }
 
@@ -85,7 +83,7 @@ char *run_denials_text(const struct gateway_trip *trip, const struct run_summary
 	auto_free char *head = head_of(trip);
 	auto_free char *sentence = part_of(policy_reason_sentence(trip->last_denial));
 	auto_free char *rule = trip->rule ? text_visible_dup(trip->rule) : NULL;
-	auto_free char *because = cli_because_adds(trip->rule, trip->because)
+	auto_free char *because = policy_because_adds(trip->rule, trip->because)
 					  ? text_visible_dup(trip->because)
 					  : NULL;
 	auto_free char *reason = because ? part_of(because) : NULL;

@@ -42,7 +42,7 @@ static int refuse(const struct run_options *options, const char *why,
 		(void)cli_fail(0, "this part of the command is refused: %s", verdict->piece_text);
 	if (verdict->rule[0])
 		(void)cli_fail(0, "rule: %s", verdict->rule);
-	if (cli_because_adds(verdict->rule, verdict->because))
+	if (policy_because_adds(verdict->rule, verdict->because))
 		(void)cli_fail(0, "because: %s", because);
 	if (obstacle[0])
 		(void)cli_fail(0, "%s", obstacle);

@@ -95,7 +95,7 @@ static void note(struct run_programs *programs, const struct orchestrator_judged
 {
 	auto_free char *command = text_command_line(judged->argv, SHOWN_MAX);
 	auto_free char *path = text_visible_dup(judged->program->path);
-	bool has_because = cli_because_adds(verdict->rule, verdict->because);
+	bool has_because = policy_because_adds(verdict->rule, verdict->because);
 	auto_free char *because = text_visible_dup(has_because ? verdict->because : "");
 
 	const struct gateway_refused refused = {

@@ -298,7 +298,7 @@ export class Ledger {
     const times = el("span", { class: "age mono" }), count = el("span", { class: "badge" });
     const row = el("li", {}, el("div", { class: "first" }, el("span", { class: "to", dir: "ltr" }, ...spread(visible(event.to ?? "no destination"))), count, times, this.allower(event)),
       el("p", { class: "second" }, `${visible(event.sentence ?? event.reason ?? "")}${event.by ? ` By ${visible(event.by)}.` : ""}`, event.cause ? ` ${visible(event.cause)}.` : ""),
-      event.rule ? el("p", { class: "second mono" }, visible(event.rule)) : null, event.because ? el("p", { class: "second" }, `Because: ${visible(event.because)}`) : null,
+      event.rule ? el("p", { class: "second mono" }, visible(event.rule)) : null, event.because && !event.rule?.includes(event.because) ? el("p", { class: "second" }, `Because: ${visible(event.because)}`) : null,
       event.line ? el("p", { class: "second hint" }, "To allow it always, add to a policy file: ", el("code", { dir: "ltr" }, ...spread(visible(event.line))))
         : event.next ? el("p", { class: "second hint" }, visible(event.next)) : null);
     let number = 0;

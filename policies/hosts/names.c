@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "base/mem.h"
 #include "policies/policies_gate.h"
 
@@ -74,6 +76,19 @@ const char *policy_reason_sentence(enum policy_reason reason)
 const char *policy_reason_next(enum policy_reason reason)
 {
 	return reasons[reason_known(reason)].next;
+}
+
+const char *policy_reason_next_unasked(enum policy_reason reason)
+{
+	return reason == POLICY_NO_APPROVER || reason == POLICY_ASKED
+		       ? "Allow it in the policy, in place of a rule that asks; this run "
+			 "asks nobody (--ci)."
+		       : policy_reason_next(reason);
+}
+
+bool policy_because_adds(const char *rule, const char *because)
+{
+	return because && because[0] && !(rule && strstr(rule, because));
 }
 
 char *policy_reason_line(enum policy_reason reason, const struct policy_destination *dst,

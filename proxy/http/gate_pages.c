@@ -121,16 +121,13 @@ static bool gate_pages_is_reachable(const struct way *way, struct gate_pages_pag
 	return false;
 }
 
-static void gate_pages_verdict(const struct policy_destination *dst,
-			       const struct policy_verdict *verdict,
-			       const struct refusal_style *style, struct buffer *out)
+static void gate_pages_verdict(const struct refusal *refusal, const struct refusal_style *style,
+			       struct buffer *out)
 {
-	struct refusal refusal = { .reason = verdict->reason, .dst = dst, .verdict = verdict };
-
 	if (style->wants_json)
-		(void)refusal_json(&refusal, out); /* fits: every text has a limit */
+		(void)refusal_json(refusal, out); /* fits: every text has a limit */
 	else
-		(void)refusal_text(&refusal, out);
+		(void)refusal_text(refusal, out);
 }
 
 /* Answers from the policy files. Answers that people have given meanwhile are not known here; a
@@ -150,7 +147,11 @@ static void gate_pages_why(const struct way *way, struct http1_span query,
 	policy_decide_bytes(way->proxy->config->policy, &facts, &verdict);
 	page->status = 200;
 	page->is_json = style->wants_json;
-	gate_pages_verdict(&page->dst, &verdict, style, &page->body);
+	gate_pages_verdict(&(struct refusal){ .reason = verdict.reason,
+					      .dst = &page->dst,
+					      .verdict = &verdict,
+					      .is_unasked = way->proxy->config->asks_nobody },
+			   style, &page->body);
 }
 
 static void gate_pages_propose(const struct way *way, struct http1_span query,
@@ -225,7 +226,9 @@ int gate_pages_allowed(const struct policy_destination *dst, const struct policy
 	struct buffer body = { 0 };
 	char field[96];
 
-	gate_pages_verdict(dst, verdict, style, &body);
+	gate_pages_verdict(
+		&(struct refusal){ .reason = verdict->reason, .dst = dst, .verdict = verdict },
+		style, &body);
 	(void)snprintf(field, sizeof(field), "x-sallyport-reason: %s\r\n",
 		       policy_reason_code(verdict->reason));
 	int r = refusal_http_page(200, style, field, &body, out);

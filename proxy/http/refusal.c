@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "policies/policies_gate.h"
 
 #define HTTP_MAX     LIMITS_PAGE_BYTES
 #define VISIBLE_MAX  (4 * POLICY_TEXT_MAX + 1)
@@ -53,6 +54,12 @@ static int put_line(struct buffer *out, const char *label, const char *text)
 	return buffer_printf(out, REFUSAL_TEXT_MAX, "%s: %s\n", label, visible);
 }
 
+static const char *next_of(const struct refusal *refusal)
+{
+	return refusal->is_unasked ? policy_reason_next_unasked(refusal->reason)
+				   : policy_reason_next(refusal->reason);
+}
+
 int refusal_text(const struct refusal *refusal, struct buffer *out)
 {
 	char dst[POLICY_DESTINATION_TEXT_MAX] = "the request";
@@ -66,11 +73,12 @@ int refusal_text(const struct refusal *refusal, struct buffer *out)
 			  policy_reason_sentence(refusal->reason));
 	if (verdict) {
 		r = r ? r : put_line(out, "rule", verdict->rule);
-		r = r ? r : put_line(out, "because", verdict->because);
+		if (policy_because_adds(verdict->rule, verdict->because))
+			r = r ? r : put_line(out, "because", verdict->because);
 		r = r ? r : put_line(out, "by", verdict->by);
 	}
 	r = r ? r : put_line(out, "cause", refusal->cause);
-	return r ? r : put_line(out, "next", policy_reason_next(refusal->reason));
+	return r ? r : put_line(out, "next", next_of(refusal));
 }
 
 static int put_member(struct buffer *out, const char *name, const char *value)
@@ -98,7 +106,7 @@ int refusal_json(const struct refusal *refusal, struct buffer *out)
 	r = r ? r : put_member(out, "because", verdict->because);
 	r = r ? r : put_member(out, "by", verdict->by);
 	r = r ? r : put_member(out, "message", policy_reason_sentence(refusal->reason));
-	r = r ? r : put_member(out, "next", policy_reason_next(refusal->reason));
+	r = r ? r : put_member(out, "next", next_of(refusal));
 	r = r ? r : put_member(out, "cause", refusal->cause);
 	return r ? r : buffer_append(out, "}\n", 2, REFUSAL_TEXT_MAX);
 }

@@ -16,6 +16,7 @@ struct refusal {
 	const struct policy_destination *dst; /* host "": unknown */
 	const struct policy_verdict *verdict; /* for rule, because, by; NULL: none */
 	const char *cause;                    /* NULL or "": none */
+	bool is_unasked;                      /* nobody is asked (--ci) */
 };
 
 #define REFUSAL_TEXT_MAX 16384

@@ -195,8 +195,14 @@ def a_job_asks_nobody(stage):
         stage.write("asks", "ask http://a.test because \"ask the team\"\n")
         expect(stage.call("policy", "trust", "asks"), 0)
         done = stage.call("run", "--ci", "--policy", "asks", "--", "curl", "-sS", "http://a.test/")
-        expect(done, ASKED, err='Rule: asks:1: ask http://a.test because "ask the team". Next: In the policy, replace the rule named here by one that '
-               "allows or denies; with --ci nobody is asked.\n")
+        expect(done, ASKED, "rule: asks:1: ask http://a.test because \"ask the team\"\n"
+               "next: Allow it in the policy, in place of a rule that asks; this run asks nobody (--ci).\n")
+        expect(done, ASKED, err='Rule: asks:1: ask http://a.test because "ask the team". Next: Allow it in the policy, in place of a rule that asks; '
+               "this run asks nobody (--ci).\n")
+        for page in ("denials", "why?destination=http://a.test"):
+            done = stage.call("run", "--ci", "--policy", "asks", "--", "sh", "-c", f"curl -s http://a.test/ >/dev/null; curl -s 'http://sallyport.internal/{page}'")
+            expect(done, ASKED, "this run asks nobody (--ci)")
+            assert "approve watch" not in done.stdout, done.stdout
         expect(stage.run("--ci", "--bundle", "asked.json", "--default", "allow"), 0, "yes")
         expect(stage.run("--ci", script="curl -sS http://denied.test/ >/dev/null; exit 4"), 4)
         expect(stage.run("--ci", "--fail-on-deny", script="curl -sS http://denied.test/ >/dev/null; exit 4"), DENIED)

@@ -249,7 +249,7 @@ def undone_at_once(case):
 def allowed_from_a_denial(case):
     """A denial leads to a question, with what would be allowed in words; only its answer allows. A stored denial, and one by a rule, do not."""
     page = case.open().browser
-    case.stage.do("hear", host="rule.test", action="deny")
+    case.stage.do("hear", host="rule.test", action="deny", rule='p:3: deny rule.test because "ask the team"', because="ask the team")
     case.stage.do("hear", host="missed.test", action="deny", missed=1)
     case.stage.do("hear", host="stored.test", action="deny", stored=1)
     wait_for(lambda: page.text("#tab-denials") == "Denials3", "the denials")
@@ -259,6 +259,7 @@ def allowed_from_a_denial(case):
     says = page.run("return [...document.querySelectorAll('#panel-denials .hint')].map((node) => node.textContent)")
     must(says == ["To be asked again, start a new session.", "To allow it always, add to a policy file: allow https://missed.test:443",
                   "To allow this destination, change the rule named here."], says)
+    must(page.text("#panel-denials").count("ask the team") == 1, "a reason in the text of the rule is said once:", page.text("#panel-denials"))
     page.rest()
     page.click("#panel-denials li:nth-child(2) button")
     wait_for(lambda: "missed.test" in page.text(".question.open .target"), "the question, open")

@@ -170,6 +170,8 @@ static void op_hear(const json_t *object)
 	(void)snprintf(facts.dst.host, POLICY_HOST_MAX, "%s", text_of(object, "host", "a.test"));
 	(void)snprintf(verdict.by, sizeof(verdict.by), "%s", text_of(object, "by", ""));
 	(void)snprintf(verdict.rule, sizeof(verdict.rule), "%s", text_of(object, "rule", ""));
+	(void)snprintf(verdict.because, sizeof(verdict.because), "%s",
+		       text_of(object, "because", ""));
 	web_approver.heard(stage.approver, &record);
 }
 

@@ -96,6 +96,31 @@ START_TEST(text_says_all_and_moves_no_cursor)
 }
 END_TEST
 
+/* Where nobody is asked, nothing leads to a person; a reason in the rule's own text is said once.
+ */
+START_TEST(text_is_of_the_run_and_says_it_once)
+{
+	struct policy_verdict verdict = { .rule = "p:3: ask a.test because \"ask the team\"",
+					  .because = "ask the team" };
+	struct refusal refusal = { .reason = POLICY_NO_APPROVER, .verdict = &verdict };
+	struct buffer out = { 0 };
+
+	ck_assert_int_eq(refusal_text(&refusal, &out), 0);
+	auto_free char *asks = text_of(&out);
+	ck_assert_ptr_nonnull(strstr(asks, "approve watch"));
+	ck_assert_ptr_null(strstr(asks, "because:"));
+	refusal.is_unasked = true;
+	ck_assert_int_eq(refusal_text(&refusal, &out), 0);
+	auto_free char *text = text_of(&out);
+	ck_assert_ptr_null(strstr(text, "approve watch"));
+	ck_assert_ptr_nonnull(strstr(text, "--ci"));
+	ck_assert_int_eq(refusal_json(&refusal, &out), 0);
+	auto_free char *json = text_of(&out);
+	ck_assert_ptr_null(strstr(json, "approve watch"));
+	ck_assert_ptr_nonnull(strstr(json, "\"because\":\"ask the team\""));
+}
+END_TEST
+
 static const struct {
 	uint32_t count, seconds;
 	const char *field; /* NULL: none */
@@ -170,6 +195,7 @@ TCase *test_refusal(void)
 	tcase_add_loop_test(tcase, accept_prefers_json, 0, (int)ARRAY_SIZE(accepts));
 	tcase_add_test(tcase, json_says_all_and_escapes);
 	tcase_add_test(tcase, text_says_all_and_moves_no_cursor);
+	tcase_add_test(tcase, text_is_of_the_run_and_says_it_once);
 	tcase_add_loop_test(tcase, a_rate_says_when, 0, ARRAY_SIZE(rates));
 	tcase_add_loop_test(tcase, every_reason_is_a_refusal, 0, POLICY_REASON_COUNT);
 	tcase_add_test(tcase, ring_keeps_the_last_fifty);
