@@ -563,10 +563,11 @@ def window_answer(screen, viewer, keys, number):
 
 def tmux_window_keys(world):
     """Every letter, with every width, in windows of four sizes, by tmux's own window: the stored answer is the text of the window."""
-    widths = ["", "h", "p", "t", "hp", "ht", "tt", "hpt"]
+    widths = ["", "h", "p", "t", "hp", "ht", "tt", "hptbo", "o", "bb", "b"]
     for size, (columns, rows) in enumerate(SIZES):
         first = 100 * (size + 1)  # a destination that was allowed once has no warning the next time
         walks = [(widths[(i + 3 * size) % len(widths)] if letter in "saSD" else "") + letter for i, letter in enumerate(SCOPES)]
+        walks = [keys.replace("b", "") if keys[-1] in "SD" else keys for keys in walks]  # a denial has no amount
         world.work.joinpath("go").unlink(missing_ok=True)
         script = "until [ -e go ]; do sleep 0.05; done; " + "; ".join(f"curl -sS -o asked http://a.d{i}.test/" for i in range(first, first + 2 * len(walks)))
         screen = Screen(world, f"keys{size}", f"{script}; exec sleep 1000")
