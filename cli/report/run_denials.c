@@ -29,7 +29,7 @@ static char *cut(const char *text)
 static char *head_of(const struct gateway_trip *trip)
 {
 	char where[POLICY_DESTINATION_TEXT_MAX];
-	uint64_t count = trip->denied + trip->unanswered + trip->failed;
+	uint64_t count = trip->denied + trip->unanswered + trip->failed + trip->cut;
 	auto_free char *request = trip->request ? cut(trip->request) : NULL;
 	auto_free char *program = trip->program && trip->program[0] ? cut(trip->program) : NULL;
 	auto_free char *times =
@@ -88,9 +88,10 @@ char *run_denials_text(const struct gateway_trip *trip, const struct run_summary
 					  : NULL;
 	auto_free char *reason = because ? part_of(because) : NULL;
 	auto_free char *remedy = remedy_of(trip, summary);
-	/* What only failed was allowed, so it lacks no rule; the default's sentence says it. */
-	bool lacks_rule =
-		trip->denied + trip->unanswered > 0 && trip->last_denial != POLICY_DEFAULT_DENY;
+	/* A question got no answer. */
+	bool lacks_rule = trip->last_denial == POLICY_NO_APPROVER ||
+			  trip->last_denial == POLICY_PROMPT_TIMEOUT ||
+			  trip->last_denial == POLICY_APPROVER_GONE;
 	const char *no_rule = lacks_rule ? " No rule decides it." : "";
 	auto_free char *near = run_denials_near(trip, summary);
 
@@ -104,7 +105,7 @@ char *run_denials_text(const struct gateway_trip *trip, const struct run_summary
 
 bool run_denials_is_denied(const struct gateway_trip *trip)
 {
-	return trip->denied + trip->unanswered + trip->failed > 0;
+	return trip->denied + trip->unanswered + trip->failed + trip->cut > 0;
 }
 
 static size_t count_denied(const struct run_summary *summary)

@@ -53,6 +53,8 @@ static void print_trip(FILE *out, const struct gateway_trip *trip, bool may_colo
 			      policy_reason_code(trip->last_denial));
 	if (trip->unanswered > 0)
 		(void)fprintf(out, "  %" PRIu64 " unanswered", trip->unanswered);
+	if (trip->cut > 0)
+		(void)fprintf(out, "  %" PRIu64 " cut", trip->cut);
 	(void)fputc('\n', out);
 }
 
@@ -195,12 +197,12 @@ static void add_denial(json_t *object, const struct gateway_trip *trip,
 static json_t *trip_json(const struct gateway_trip *trip, const struct run_summary *summary)
 {
 	json_t *object = json_pack(
-		"{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "host", trip->dst.host,
+		"{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "host", trip->dst.host,
 		"protocol", policy_protocol_name(trip->dst.protocol), "port", (int)trip->dst.port,
 		"allowed", (json_int_t)trip->allowed, "denied", (json_int_t)trip->denied,
 		"unanswered", (json_int_t)trip->unanswered, "failed", (json_int_t)trip->failed,
-		"connections", (json_int_t)trip->connections, "bytes_up",
-		(json_int_t)trip->bytes_up, "bytes_down", (json_int_t)trip->bytes_down);
+		"cut", (json_int_t)trip->cut, "connections", (json_int_t)trip->connections,
+		"bytes_up", (json_int_t)trip->bytes_up, "bytes_down", (json_int_t)trip->bytes_down);
 
 	if (object && trip->last_denial != POLICY_NONE)
 		json_object_set_new(object, "reason",

@@ -57,6 +57,7 @@ void gateway_trip_add(struct gateway_trip *sum, const struct gateway_trip *trip)
 	sum->allowed += trip->allowed;
 	sum->denied += trip->denied;
 	sum->failed += trip->failed;
+	sum->cut += trip->cut;
 	sum->unanswered += trip->unanswered;
 	sum->connections += trip->connections;
 	sum->bytes_up += trip->bytes_up;
@@ -108,20 +109,32 @@ static bool traffic_is_unanswered(enum policy_reason reason)
 	       reason == POLICY_EXEC_ENDED || reason == POLICY_GATE_CLOSING;
 }
 
+static void traffic_note(struct gateway_trip *trip, const struct policy_verdict *verdict,
+			 enum policy_reason reason)
+{
+	/* The rule of what failed is the one that allowed it. */
+	set_text(&trip->rule, policy_reason_is_failure(reason) ? "" : verdict->rule);
+	set_text(&trip->because, policy_reason_is_failure(reason) ? "" : verdict->because);
+	trip->last_denial = reason;
+}
+
 static void traffic_count_denial(struct gateway_trip *trip, const struct policy_verdict *verdict)
 {
 	enum policy_reason reason = verdict->reason;
 
-	/* The rule of what failed is the one that allowed it. */
-	set_text(&trip->rule, policy_reason_is_failure(reason) ? "" : verdict->rule);
-	set_text(&trip->because, policy_reason_is_failure(reason) ? "" : verdict->because);
+	traffic_note(trip, verdict, reason);
 	if (traffic_is_unanswered(reason))
 		trip->unanswered++;
 	else if (policy_reason_is_failure(reason))
 		trip->failed++;
 	else
 		trip->denied++;
-	trip->last_denial = reason;
+}
+
+/* Other ends are those of the command, of the server, or of the gate itself. */
+static bool traffic_is_cut(enum policy_reason closed)
+{
+	return closed >= POLICY_BUDGET_SPENT || closed == POLICY_AUDIT_FAILED;
 }
 
 /* Reasons that follow an allow: the address, the dial, the bytes. With other reasons, the request
@@ -181,19 +194,24 @@ void traffic_note_denial(struct traffic *trips, const struct policy_facts *facts
 	set_text(&trip->request, text);
 }
 
-void traffic_count_report(struct traffic *trips, const struct gateway_report *report)
+void traffic_count_report(struct traffic *trips, const struct gateway_report *report,
+			  const struct policy_verdict *verdict)
 {
 	if (!trips || report->facts.dst.host[0] == '\0' || traffic_is_inward(&report->facts))
 		return; /* the first: refused before it named a destination */
 	struct gateway_trip *trip = traffic_at(trips, &report->facts.dst);
 
-	if (report->verdict.action == POLICY_ALLOW) {
+	if (verdict->action == POLICY_ALLOW) {
 		trip->connections++;
 		trip->bytes_up += report->bytes_up;
 		trip->bytes_down += report->bytes_down;
+		if (traffic_is_cut(report->closed)) {
+			traffic_note(trip, verdict, report->closed);
+			trip->cut++;
+		}
 		return;
 	}
-	if (trip->allowed > 0 && traffic_was_allowed(report->verdict.reason))
+	if (trip->allowed > 0 && traffic_was_allowed(verdict->reason))
 		trip->allowed--;
-	traffic_count_denial(trip, &report->verdict);
+	traffic_count_denial(trip, verdict);
 }

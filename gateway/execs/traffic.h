@@ -29,5 +29,7 @@ bool traffic_wants_program(const struct traffic *trips, const struct policy_dest
 /* A denial that was counted: of @program ("": it cannot be found; NULL: not looked up). */
 void traffic_note_denial(struct traffic *trips, const struct policy_facts *facts,
 			 const char *program);
-/* Counts the end of a request. In both, NULL counts nothing. */
-void traffic_count_report(struct traffic *trips, const struct gateway_report *report);
+/* Counts the end of a request; @verdict: of @report, with the rule that cut it, if one did. In
+ * both, NULL counts nothing. */
+void traffic_count_report(struct traffic *trips, const struct gateway_report *report,
+			  const struct policy_verdict *verdict);

@@ -159,8 +159,8 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 
 	if (exec)
 		outcomes_report(&gw->outcomes, exec->outcome, report);
-	traffic_count_report(&gw->trips, report);
-	traffic_count_report(client->trips, report);
+	traffic_count_report(&gw->trips, report, &verdict);
+	traffic_count_report(client->trips, report, &verdict);
 	if (was_allowed && gw->egress)
 		egress_count(gw->egress, waiter ? &waiter->facts.dst : &report->facts.dst,
 			     waiter ? waiter->program : NULL, verdict.reason,

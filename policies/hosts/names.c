@@ -95,8 +95,7 @@ char *policy_reason_line(enum policy_reason reason, const struct policy_destinat
 			 const char *rule)
 {
 	static const enum policy_reason open[] = { POLICY_DEFAULT_DENY, POLICY_NO_APPROVER,
-						   POLICY_PROMPT_TIMEOUT, POLICY_APPROVER_GONE,
-						   POLICY_CLIENT_LEFT };
+						   POLICY_PROMPT_TIMEOUT, POLICY_APPROVER_GONE };
 	char text[POLICY_DESTINATION_TEXT_MAX];
 
 	policy_destination_text(dst, text);

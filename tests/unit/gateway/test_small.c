@@ -108,7 +108,7 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 		ck_assert_int_eq(policy_destination_parse(text, dst, NULL), 0);
 		traffic_count_verdict(&trips, &facts, &yes);
 		report.facts = facts;
-		traffic_count_report(&trips, &report);
+		traffic_count_report(&trips, &report, &report.verdict);
 	}
 	ck_assert_uint_eq(trips.count, TRAFFIC_MAX);
 	ck_assert_str_eq(trips.list[4095].dst.host, "h4095.test");
@@ -126,18 +126,30 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	report.facts = facts;
 	report.verdict.action = POLICY_DENY;
 	report.verdict.reason = POLICY_PRIVATE_ADDRESS;
-	traffic_count_report(&trips, &report);
+	traffic_count_report(&trips, &report, &report.verdict);
 	ck_assert_uint_eq(trips.list[7].allowed, 0);
 	ck_assert_uint_eq(trips.list[7].denied, 2);
 	ck_assert_uint_eq(trips.list[7].connections, 1);
 	/* Allowed, and its name could not be resolved: failed, and by no rule. */
 	traffic_count_verdict(&trips, &facts, &yes);
 	report.verdict.reason = POLICY_DNS_FAILED;
-	traffic_count_report(&trips, &report);
+	traffic_count_report(&trips, &report, &report.verdict);
 	ck_assert_uint_eq(trips.list[7].allowed, 0);
 	ck_assert_uint_eq(trips.list[7].denied, 2);
 	ck_assert_uint_eq(trips.list[7].failed, 1);
 	ck_assert_ptr_null(trips.list[7].rule);
+	/* Allowed, and cut: by whatever cut it. What the server closes is not. */
+	struct policy_verdict since = { .action = POLICY_ALLOW, .rule = "p:2: deny h7.test" };
+
+	report.closed = POLICY_SERVER_CLOSED;
+	traffic_count_report(&trips, &report, &since);
+	ck_assert_uint_eq(trips.list[7].cut, 0);
+	report.closed = POLICY_DENIED_SINCE;
+	traffic_count_report(&trips, &report, &since);
+	ck_assert_uint_eq(trips.list[7].cut, 1);
+	ck_assert_uint_eq(trips.list[7].denied, 2);
+	ck_assert_int_eq(trips.list[7].last_denial, POLICY_DENIED_SINCE);
+	ck_assert_str_eq(trips.list[7].rule, "p:2: deny h7.test");
 	const struct policy_request request = { .method = "GET", .path = "/v1" };
 
 	facts.request = &request;
@@ -153,7 +165,7 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	ck_assert_int_eq(policy_destination_parse("https://new.test:443", &facts.dst, NULL), 0);
 	ck_assert(!traffic_wants_program(&trips, &facts.dst)); /* too many */
 	report.facts.dst = (struct policy_destination){ 0 };
-	traffic_count_report(&trips, &report); /* of no destination: of no trip */
+	traffic_count_report(&trips, &report, &report.verdict); /* of no destination: of no trip */
 	ck_assert_uint_eq(trips.others.denied, 0);
 	traffic_done(&trips);
 }
@@ -170,7 +182,7 @@ START_TEST(trips_go_outwards)
 	traffic_init(&trips);
 	ck_assert_int_eq(policy_destination_parse("tcp://localhost:8000", dst, NULL), 0);
 	traffic_count_verdict(&trips, &report.facts, &no);
-	traffic_count_report(&trips, &report);
+	traffic_count_report(&trips, &report, &report.verdict);
 	traffic_note_denial(&trips, &report.facts, "/usr/bin/curl");
 	ck_assert_uint_eq(trips.count, 0);
 	traffic_done(&trips);
