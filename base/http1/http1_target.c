@@ -157,6 +157,16 @@ static int parse_path(struct http1_span text, struct http1_head *head, const cha
 	return 0;
 }
 
+/* 0: another scheme. */
+static uint16_t default_port(struct http1_span scheme)
+{
+	if (text_equal_nocase(scheme.at, scheme.len, "http"))
+		return 80;
+	if (text_equal_nocase(scheme.at, scheme.len, "https"))
+		return 443;
+	return text_equal_nocase(scheme.at, scheme.len, "ftp") ? 21 : 0;
+}
+
 /* RFC 9112 §3.2.2 */
 static int parse_absolute_form(struct http1_head *head, const char **ret_cause)
 {
@@ -168,10 +178,11 @@ static int parse_absolute_form(struct http1_head *head, const char **ret_cause)
 		return http1_refuse(ret_cause, "the target is neither a path nor a URL");
 	head->scheme = (struct http1_span){ target.at, (size_t)(mark - target.at) };
 
-	bool is_https = text_equal_nocase(head->scheme.at, head->scheme.len, "https");
+	uint16_t port = default_port(head->scheme);
 
-	if (!is_https && !text_equal_nocase(head->scheme.at, head->scheme.len, "http"))
-		return http1_refuse(ret_cause, "the target's scheme is not http");
+	if (port == 0)
+		return http1_refuse(ret_cause,
+				    "the target's scheme is none of http, https and ftp");
 
 	struct http1_span rest = { mark + 3, target.len - head->scheme.len - 3 };
 	size_t len = authority_len(rest);
@@ -182,7 +193,7 @@ static int parse_absolute_form(struct http1_head *head, const char **ret_cause)
 	head->form = HTTP1_ABSOLUTE;
 	head->userinfo = authority.userinfo;
 	head->host = authority.host;
-	head->port = authority.port != 0 ? authority.port : is_https ? 443 : 80;
+	head->port = authority.port != 0 ? authority.port : port;
 	return parse_path((struct http1_span){ rest.at + len, rest.len - len }, head, ret_cause);
 }
 

@@ -275,6 +275,7 @@ static const enum gateway_whose whose[POLICY_REASON_COUNT] = {
 	[POLICY_HEAD_TOO_LARGE] = GATEWAY_BY_NETWORK,
 	[POLICY_CLIENT_TIMEOUT] = GATEWAY_BY_NETWORK,
 	[POLICY_UNSUPPORTED] = GATEWAY_BY_NETWORK,
+	[POLICY_NO_FTP] = GATEWAY_BY_NETWORK,
 };
 
 static void outcome_denied(struct outcomes *outcomes, struct outcome *outcome,

@@ -143,7 +143,8 @@ static bool traffic_was_allowed(enum policy_reason reason)
 {
 	return reason >= POLICY_PRIVATE_ADDRESS && reason != POLICY_OWN_LISTENER &&
 	       reason != POLICY_MALFORMED && reason != POLICY_HEAD_TOO_LARGE &&
-	       reason != POLICY_CLIENT_TIMEOUT && reason != POLICY_UNSUPPORTED;
+	       reason != POLICY_CLIENT_TIMEOUT && reason != POLICY_UNSUPPORTED &&
+	       reason != POLICY_NO_FTP;
 }
 
 /* A connection into the sandbox: what the command reached does not include it. */

@@ -205,6 +205,18 @@ static bool take_own(struct connection *connection, const struct http1_head *hea
 	return true;
 }
 
+/* The URL is one of https or ftp. The destination is named, so that the run's report has it. */
+static void refuse_scheme(struct connection *connection, const struct http1_head *head,
+			  struct policy_facts *facts)
+{
+	bool is_ftp = text_equal_nocase(head->scheme.at, head->scheme.len, "ftp");
+
+	facts->carries = facts->dst.protocol = is_ftp ? POLICY_TCP : POLICY_HTTPS;
+	admit_begin(connection, facts);
+	refuse(connection, is_ftp ? POLICY_NO_FTP : POLICY_UNSUPPORTED,
+	       is_ftp ? NULL : "only http:// URLs can be requested; for https use CONNECT");
+}
+
 static void take_absolute(struct connection *connection, const struct http1_head *head)
 {
 	struct policy_facts facts = { .carries = POLICY_HTTP,
@@ -213,14 +225,13 @@ static void take_absolute(struct connection *connection, const struct http1_head
 	struct err why = { 0 };
 	struct policy_parts seen;
 
-	if (!text_equal_nocase(head->scheme.at, head->scheme.len, "http")) {
-		refuse(connection, POLICY_UNSUPPORTED,
-		       "only http:// URLs can be requested; for other schemes use CONNECT");
-		return;
-	}
 	if (policy_destination_set(&facts.dst, head->host.at, head->host.len, head->port, &why) <
 	    0) {
 		refuse(connection, POLICY_BAD_HOST, why.text);
+		return;
+	}
+	if (!text_equal_nocase(head->scheme.at, head->scheme.len, "http")) {
+		refuse_scheme(connection, head, &facts);
 		return;
 	}
 	facts.dst.protocol = POLICY_HTTP;

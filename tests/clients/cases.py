@@ -351,10 +351,11 @@ for _host in ("again.test", "old.test"):
     ]
 if not NODE_READS_THEM:
     CASES.append(Case("node https.get, agent: false", "web.test", node_get("https", "{ agent: false }"), PAGE, NODE_SAYS))
-# A program that asks the gate for what it cannot do: nothing of it may leave.
+# A program that asks the gate for what it cannot do: nothing of it may leave, and the report says why.
+FTP = "tcp://web.test:21: The proxy does not carry FTP (no_ftp). Next: Fetch it by http or https."
 ASTRAY = [
-    # ftp has no way through the gate: the refusal is one of HTTP's.
-    Case("curl ftp", "web.test", "curl -fsS ftp://HOST/page", PAGE),
+    Case("curl ftp", "web.test", "curl -fsS ftp://HOST/page", PAGE, FTP),
+    Case("wget ftp", "web.test", "wget -qO- ftp://HOST/page", PAGE, FTP),
 ]
 # The same programs without a variable, and others that read none: their connections are captured, and decided by name.
 BARE = "unset $(env | sed -n 's/=.*//p' | grep -iE 'proxy|^(JAVA_TOOL|NODE)_OPTIONS$|^MAVEN_OPTS$')\n"

@@ -158,12 +158,17 @@ class Stage:
         return status, gate.text("out"), gate.text("err"), self.world.records()
 
 
+WARNED = ("Unknown env config", "Picked up ", "proxy variable")
+
+
 def check_allowed(stage, case):
     status, out, err, records = stage.run(case.script.replace("HOST", case.host), case.name)
     if status or case.prints not in out:
         return f"exit {status}, wanted {case.prints!r}\n{out[-1500:]}\n{err[-3000:]}"
     if not any(r.get("host") == case.host and r.get("resolved") for r in records):
         return f"no record of a connection to {case.host}: {records}"
+    if found := [line for line in err.splitlines() if any(word in line for word in WARNED)]:
+        return f"a variable of the sandbox makes it print: {found}"
     return None
 
 
@@ -183,13 +188,15 @@ def check_denied(stage, case):
 
 
 def check_astray(stage, case):
-    """A client that does not ask the gate: it fails, and nothing leaves."""
+    """A client that asks for what the gate does not do: it fails, nothing leaves, and the report says why."""
     sent = len(stage.capture.read())
-    status, out, _, _ = stage.run(case.script.replace("HOST", case.host), case.name)
+    status, out, err, _ = stage.run(case.script.replace("HOST", case.host), case.name, ("--report", "text"))
     if not status or case.prints in out:
         return f"exit {status}: it came through without the gate\n{out[-1500:]}"
     if len(stage.capture.read()) != sent:
         return f"packets left: {stage.capture.read()[sent:]}"
+    if case.denied not in err:
+        return f"{case.denied!r} is not in the report: {err[-2000:]}"
     return None
 
 

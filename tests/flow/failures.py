@@ -192,6 +192,7 @@ WAYS = [
     Way("not_tls", "curl -sS -p http://a.test:443/", ("allow https://a.test",)),
     Way("no_server_name", "openssl s_client -noservername -proxy 127.0.0.1:61128 -connect a.test:443 </dev/null", ("allow https://a.test",)),
     Way("not_http", "curl -sSk -p https://a.test:80/", ("allow http://a.test",)),
+    Way("no_ftp", "curl -fsS ftp://a.test/", ("allow a.test",)),
     Way("budget_spent", SEND, ("allow tcp://held.test:7000 upload 64k",)),
     Way("connections_spent", f"{CURL} http://a.test/2", ("allow a.test connections 1",)),
     Way("rate_limited", f"{CURL} http://a.test/2", ("allow a.test rate 1/m",)),

@@ -104,7 +104,9 @@ static const struct {
 	{ "GET", "/\xc3\xa9", NULL },
 	{ "GET", "/a\tb", NULL },
 	/* other schemes and no scheme */
-	{ "GET", "ftp://a.test/", NULL },
+	{ "GET", "ftp://a.test/x", "GET absolute ftp:// |a.test|21| path|/x|" },
+	{ "GET", "ftp://a.test:0/", NULL },
+	{ "GET", "gopher://a.test/", NULL },
 	{ "GET", "http:a.test/", NULL },
 	{ "GET", "http:/a.test/", NULL },
 	{ "GET", "://a.test/", NULL },
