@@ -222,6 +222,8 @@ static struct sink *jsonl_open(const struct gateway_config *config, struct err *
 	self->signing.key_dir = mem_strdup_or_null(config->key_dir);
 	int r = logfile_open(&self->log, config->audit_path, why);
 
+	if (r < 0)
+		(void)err_prefix(why, r, "the audit log (--audit FILE names another)");
 	if (r == 0)
 		r = jsonl_check_log(self, why);
 	if (r == 0) {

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -199,6 +200,14 @@ WAYS = [
     Way("expired", HELD, ("allow tcp://held.test:7000 for 5s",)),
     Way("policy_changed", HELD, ("allow tcp://held.test:7000",), steps=(lambda stage: becomes(stage, "deny held.test:*"),)),
     Way("revoked", HELD, ("default ask",), options=ASK, steps=(revoke,)),
+    Way("", "true", ("alow a.test",), says='unknown statement "alow"', remedy="write: allow"),
+    Way("", "true", options=("--polcy", "x"), says="no such option: --polcy", remedy="did you mean --policy?"),
+    Way("", "true", options=("--audit", "/nowhere/log"), says="cannot open /nowhere/log", remedy="--audit FILE names another"),
+    Way("", CURL, ("command deny curl",), says="the policy denies this command", remedy=":2: command deny curl"),
+    Way("", "python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' ../host.sock", says="cannot connect to the host's socket",
+        remedy="allow with a line `socket "),
+    Way("", "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b\"x\", (\"a.test\", 123))'; sleep 1", says="sent UDP to",
+        remedy="where a rule allows it (udp://)"),
     Way("", "mkdir ~/kept", says="read-only in this sandbox: ~/kept", remedy="create it and allow with --write ~/kept"),
 ]
 
@@ -242,6 +251,10 @@ def serve(world, names):
     add("proxy").proxy(3128, {})
     names.set("inside.test", [["10.1.2.3"]])
     names.set("silent.test", [None])
+    host = socket.socket(socket.AF_UNIX)
+    host.bind(str(world.top / "host.sock"))
+    host.listen()
+    servers.append(host)
     return servers
 
 
