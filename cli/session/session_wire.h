@@ -14,7 +14,7 @@
 struct bundle;
 struct err;
 
-#define SESSION_VERSION     6
+#define SESSION_VERSION     7
 #define SESSION_NAME_MAX    32
 #define SESSION_WAIT_MS     10000 /* for a holder to reply, or to start */
 #define SESSION_COMMAND_MAX 1024  /* bytes of a command in a frame */

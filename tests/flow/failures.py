@@ -229,6 +229,17 @@ def play(world, number, way):
         stage.watcher.wait()
 
 
+def joined(world, held):
+    """A run that has joined a session says the same: its session counts."""
+    policy = world.top / "joined.policy"
+    policy.write_text(f"version 1\nallow tcp://{held.address}:7000 upload 64k\n")
+    world.sally("session", "start", "--policy", str(policy), "work", check=True)
+    run = subprocess.run([world.sallyport, "run", "--join", "work", "--no-tty", "--", "sh", "-c", SEND.replace("held.test", held.address)], cwd=world.work, env=world.env,
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S)
+    world.sally("session", "end", "work", check=True)
+    assert f"{REASONS['budget_spent'][0].rstrip('.')} (budget_spent). Rule: {policy}:2: " in run.stderr, run
+
+
 def serve(world, names):
     """The servers, which have to be kept."""
     servers = []
@@ -238,7 +249,7 @@ def serve(world, names):
         names.set(f"{name}.test", [[servers[-1].address]])
         return servers[-1]
 
-    web, held = add("a"), add("held")
+    web, held = add("a"), add("held")  # joined() uses the second
     web.serve_http(80)
     web.serve_http(443, make_certificate(world.work, ["a.test", "other.test"]))
     names.set("other.test", [[web.address]])
@@ -271,15 +282,16 @@ def main():
         answers.parent.mkdir(mode=0o700)
         answers.write_text("version 1\nanswer deny http://answered.test:80\n")
         answers.chmod(0o600)
-        for number, way in enumerate(WAYS):
-            if sys.argv[2:] and way.name not in sys.argv[2:]:
+        cases = [(way.name, lambda number=number, way=way: play(world, number, way)) for number, way in enumerate(WAYS)]
+        for name, case in (*cases, ("joined", lambda: joined(world, servers[1]))):
+            if sys.argv[2:] and name not in sys.argv[2:]:
                 continue
             try:
-                play(world, number, way)
+                case()
                 passed += 1
             except Exception:
                 failed += 1
-                print(f"not ok  {number} {way.name}\n{traceback.format_exc()}", flush=True)
+                print(f"not ok  {name}\n{traceback.format_exc()}", flush=True)
     finally:
         world.close()
     del servers
