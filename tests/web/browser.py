@@ -73,10 +73,8 @@ class Browser:
             self.start()
             wait_for(self.is_ready, "chromedriver")
             # Tests run in containers and as root, where Chromium cannot build a sandbox of its own; it sees our page only.
-            # Frames come as fast as they are drawn: the tests wait for frames.
             arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run",
-                         "--disable-frame-rate-limit", "--disable-gpu-vsync",
-                         "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                         "--disable-smooth-scrolling", "--disable-background-networking", "--disable-component-update", "--disable-sync",
                          "--proxy-server=direct://", "--hide-scrollbars", f"--user-data-dir={self.profile}/chromium"]
             capabilities = {"goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}
             self.session = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]

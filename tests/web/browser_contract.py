@@ -3,8 +3,9 @@
 
 A real run asks, the real page stands in a real browser; the store is read where it is: what the control socket says became of the
 question, the grants that it lists, the policy's file. What was on the screen is read word by word from where the browser drew it, in
-the moment of the press. The page has a clock that the test moves past its guard; but in one state, where what answers is pressed, the
-clock is the browser's.
+the moment of the press. The page has a clock that the test moves past its guard, looks when the test says so, and has frames that are
+not painted: where a word stands, and what covers it, is known before. But in one state, where what answers is pressed, clock and frames
+are the browser's.
 
 usage: browser_contract.py SALLYPORT WIDTH HEIGHT [STATE…]"""
 import collections
@@ -25,6 +26,7 @@ NAMED = {"Enter": KEYS["Enter"], "Space": " ", "Escape": KEYS["Escape"], "Tab": 
          "Insert": "\ue016", "Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015", "Home": "\ue011", "End": "\ue010",
          "PageUp": "\ue00e", "PageDown": "\ue00f", "F2": "\ue032", "F8": "\ue038"}
 ANSWER = ("n",)
+SEND = ("n", NAMED["Enter"], NAMED["Space"])  # all other keys only choose
 PRESSES = 8  # of these: what is brought into view by the first is answered by another
 SENTENCES = {  # what the page says over an answer, and what the gate says became of it
     ("allow", "once"): "Allow once, for the connections that wait now", ("deny", "once"): "Deny once, for the connections that wait now",
@@ -182,6 +184,7 @@ def check(scene, what, sent, remembered):
              box[len(sentence) + len(bare(text)):] in ("", bare("Amounts limit an allow only; a denial has no amounts.")) for box in before["boxes"]), said)
     must(before["name"], "its destination was not read:", said)
     must(action == "deny" or before["warning"] in (None, True), "its warning was not read:", said)
+    must(action == "deny" or before["typed"] in (None, True), "the domain to type was not read:", said)
     return action, scope
 
 
@@ -220,6 +223,7 @@ class Play:
         names = f"{self.name} {self.scene.size} {kind} {' '.join(name for _, name, *_ in acts[:found['presses']])}"
         must(not found["closed"], names, "the page has an error:", found["closed"])
         must(not found["stray"], names, "was sent, and nothing was pressed:", found["stray"])
+        must(kind == "click" or not found["sent"] or acts[max(found["presses"], 1) - 1][-1] in SEND, names, "answered by a key that gives no answer")
         self.tried += found["presses"]
         # The state is as new when nothing was done. What comes late is seen by the next press, which is then not taken.
         self.is_fresh = not found["isOver"] and not found["isEarly"] and not found["sent"] and found["state"] == self.wanted
@@ -256,12 +260,12 @@ class Play:
             return self.all_that_answer()
         if self.state.is_clicked:
             return self.click_all()
+        # Those with names come first: Enter, in a field with the domain that was typed, before anything else is typed into it.
+        for act in [("key", name, key) for name, key in [*NAMED.items(), *((key, key) for key in MEANT)]]:
+            self.act([act])
         others = [("key", chr(code), chr(code)) for code in range(0x21, 0x7f) if chr(code) not in MEANT]
         while others:
             others = others[self.act(others):]
-        alone = [("key", name, key) for name, key in [*((key, key) for key in MEANT), *NAMED.items()]]
-        for act in alone:
-            self.act([act])
         self.click_all()
 
     def click_all(self):

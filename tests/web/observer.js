@@ -15,8 +15,15 @@
     window.setInterval = (then, ms, ...more) => {
       if (ms === beat)
         looks.push(then);
-      // A gate that lives would seem silent for long: that is tested elsewhere, by a real clock.
-      return ms === watchdog ? 0 : every(then, ms, ...more);
+      // The page looks when the test says so. A gate that lives would seem silent for long: that is tested elsewhere, by a real clock.
+      return [beat, watchdog].includes(ms) ? 0 : every(then, ms, ...more);
+    };
+    // What stands where is known before it is drawn, which takes most of the time: a frame is a task here.
+    const due = [];
+    window.requestAnimationFrame = (then) => {
+      if (due.push(then) === 1)
+        scheduler.postTask(() => due.splice(0).forEach((each) => each(performance.now())), { delay: 1 });
+      return 0;
     };
   }
 
@@ -41,40 +48,43 @@
       yield text;
   };
   const one = (css) => document.querySelector(css), all = (css) => [...document.querySelectorAll(css)];
-  // A frame in which nothing is drawn takes as long as a screen does, one that draws comes at once: so a point outside the body changes.
-  const point = document.createElement("i");
-  point.style.cssText = "position: fixed; left: 0; top: 0; width: 1px; height: 1px; pointer-events: none";
-  const frame = () => {
-    if (!isReal) {
-      document.documentElement.append(point);
-      point.style.background = point.style.background === "red" ? "blue" : "red";
-    }
-    return new Promise((done) => requestAnimationFrame(() => done()));
-  };
+  const frame = () => new Promise((done) => requestAnimationFrame(() => done()));
 
   // --- each word that was drawn whole, in the window, on top: by its text, until that changes
 
   const words = new WeakMap();
+  const range = document.createRange();
+  const isOut = (box) => box.right < 0 || box.bottom < 0 || box.left > innerWidth || box.top > innerHeight;
   const isDrawn = (text, box) => {
     if (box.left < -1 || box.top < -1 || box.right > innerWidth + 1 || box.bottom > innerHeight + 1)
       return false;
     const top = document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
     return top !== null && (top === text.parentElement || text.parentElement.contains(top));
   };
+  const known = (text) => {
+    let found = words.get(text);
+    if (found?.data !== text.data) {
+      found = { data: text.data, all: [...text.data.matchAll(/\S+/g)], seen: new Set(), isWhole: false };
+      words.set(text, found);
+    }
+    return found;
+  };
   // The words of one text that are drawn now; they count as seen from now on.
   const look = (text) => {
-    const known = words.get(text), all = [...text.data.matchAll(/\S+/g)], drawn = [], range = document.createRange();
-    const seen = known?.data === text.data ? known.seen : new Set();
-    for (const word of all) {
+    const of = known(text), drawn = [];
+    range.selectNodeContents(text);
+    if (isOut(range.getBoundingClientRect()))
+      return drawn;
+    for (const word of of.all) {
       range.setStart(text, word.index);
       range.setEnd(text, word.index + word[0].length);
       const boxes = [...range.getClientRects()];
       if (boxes.length === 0 || !boxes.every((box) => isDrawn(text, box)))
         continue;
-      seen.add(word.index);
+      of.seen.add(word.index);
       drawn.push(word[0]);
     }
-    words.set(text, { data: text.data, seen, isWhole: seen.size === all.length });
+    of.isWhole = of.seen.size === of.all.length;
     return drawn;
   };
   const shown = () => [...texts(document.body)].filter((text) => text.data.trim() && text.parentElement.checkVisibility());
@@ -82,10 +92,7 @@
   const mutations = new MutationObserver(() => changed());
   const placed = () => [innerWidth, innerHeight, scrollX, scrollY, ...all("#confirm-list, #panels > div, .facts dd").map((node) => node.scrollTop)].join();
   let eyed = null, last = null, lastPlace = "";
-  const notice = () => {
-    if (mutations.takeRecords().length > 0)
-      eyed = last = null;
-  };
+  const notice = () => mutations.takeRecords().length > 0 && changed();
   const eyes = () => {
     const place = placed();
     notice();
@@ -93,8 +100,7 @@
       return;
     eyed = place;
     for (const text of shown()) {
-      const known = words.get(text);
-      if (known?.data !== text.data || !known.isWhole)
+      if (!known(text).isWhole)
         look(text);
     }
   };
@@ -105,17 +111,9 @@
       [last, lastPlace] = [new Map(shown().map((text) => [text, look(text)])), place];
     return last;
   };
-  const isRead = (node) => [...texts(node)].every((text) => !text.data.trim() || (words.get(text)?.data === text.data && words.get(text).isWhole));
-  let isDue = false;
+  const isRead = (node) => [...texts(node)].every((text) => !text.data.trim() || known(text).isWhole);
   const changed = () => {
     eyed = last = null;
-    if (isDue)
-      return;
-    isDue = true;
-    requestAnimationFrame(() => {
-      isDue = false;
-      eyes();
-    });
   };
   addEventListener("scroll", changed, true);
   addEventListener("resize", changed);
@@ -125,12 +123,14 @@
   // What is on the screen.
   const screen = () => {
     const now = drawn(), open = one(".question.open"), list = one("dialog#confirm[open]"), warning = open?.querySelector(".warning");
+    const typed = open?.querySelector(".typed:not([hidden]) code");
     return {
       now: [...now.values()].map((drawn) => drawn.join("")).join(""),
       boxes: all(".open .grant, .undo-line, #confirm-kind").filter((node) => node.checkVisibility())
         .map((node) => [...texts(node)].map((text) => (now.get(text) ?? []).join("")).join("")),
       name: open !== null && isRead(open.querySelector(".target")),
       warning: warning ? isRead(warning) : null,
+      typed: typed ? typed.checkVisibility() && isRead(typed) : null,
       picked: list || one("#several").hidden ? 0 : all(".tick:checked").length,
       rows: list ? [...list.querySelectorAll("li")].map((row) => [row.textContent, isRead(row)]) : [],
     };
@@ -180,7 +180,7 @@
   const quiet = async (ms = 0) => {
     let last = "", still = 0, since = clock();
     await until(() => {
-      const now = places();
+      const now = pending > 0 ? "" : places();
       if (pending > 0 || now !== last)
         [still, since, last] = [0, clock(), now];
       return ++still > 2 && clock() - since >= ms;
@@ -198,11 +198,16 @@
   };
   // As a person who waits before the next key: the page's guard is over.
   const ready = async () => {
-    await (isReal ? quiet(guard + 2 * beat) : quiet());
-    if (!isReal)
+    if (isReal)
+      return quiet(guard + 2 * beat).then(eyes);
+    await quiet();
+    for (let times = 0, before = ""; times < 2 || before !== places(); times++) { // what the page has seen may move a button
+      if (times > 20)
+        throw new Error("the page moves at each of its looks");
+      before = places();
       await looked();
-    skipped += guard + beat;
-    eyes();
+      skipped += guard + beat;
+    }
   };
 
   // --- a key, or a click: taken only where the page is as it was when the test armed
@@ -238,7 +243,7 @@
       await until(() => sent.length === before.rows.length + before.picked, "an answer for each row");
       await quiet();
     }
-    const found = { presses: armed.presses, isOver: armed.isOver, sent, stray, state: state(), isEarly: early.test(one(".open .wrong")?.textContent), closed: one("#closed").hidden ? "" : one("#closed-text").textContent };
+    const found = { presses: armed.presses, isOver: armed.isOver, sent, stray, state: state(), isEarly: [".open .wrong", "#confirm-read"].some((css) => early.test(one(css)?.textContent)), closed: one("#closed").hidden ? "" : one("#closed-text").textContent };
     armed = null;
     return found;
   };
@@ -266,9 +271,9 @@
   const read = async () => {
     await quiet();
     await looked();
-    const seen = screen();
-    if (!(seen.name && seen.warning !== false && seen.boxes.length >= 2 && seen.boxes.every((box) => /\b(test|pastebin\.com):80$/.test(box)))) {
-      for (const css of [".target", ".warning", ".deny-text", ".allow-text"]) {
+    const boxes = all(".open .grant"), foot = one(".open .buttons").getBoundingClientRect().bottom;
+    if (boxes.length < 2 || foot > innerHeight || ![...boxes, ...all(".open .target, .open .warning, .open .typed:not([hidden]) code")].every(isRead)) {
+      for (const css of [".target", ".warning", ".typed:not([hidden])", ".deny-text", ".allow-text"]) {
         one(`.open ${css}`)?.scrollIntoView({ block: "center" });
         await looked();
       }

@@ -109,7 +109,7 @@ class Scene:
         os.mkfifo(world.work / "asks")
         self.asks = os.open(world.work / "asks", os.O_RDWR)
         self.is_real, self.script = None, None
-        page.look(*size)
+        page.look(*size, still=True)
         self.begin()
 
     def begin(self):
