@@ -124,6 +124,12 @@ static const struct filter_rule rules[] = {
 	DENY(process_vm_readv, spying),
 	DENY(process_vm_writev, spying),
 	DENY(process_madvise, spying),
+	/* init is protected from the calls of this kind that change its scheduling (INIT_CAPS). */
+	{ .name = "prlimit64",
+	  .error = EPERM,
+	  .args = { FILTER_ARG(0, FILTER_NOT_IN, 0) },
+	  .why = "changes the limits of init, which has the command's ids",
+	  .told = SECCOMP_TOLD_DENIAL },
 	DENY(sethostname, machine),
 	DENY(setdomainname, machine),
 	DENY(modify_ldt, surface),

@@ -271,6 +271,11 @@ static _Noreturn void run(void *arg)
 	 * with it. */
 	if (r == 0 && is_unconfined)
 		r = (int)sys(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	init->step = WIRE_STEP_CAPS;
+	if (r == 0 && !is_unconfined)
+		r = caps_have(0, 0);
+	if (r < 0)
+		init_fail(init, WIRE_FAILED, r);
 	init->step = WIRE_STEP_PTY;
 	if (r == 0 && init->pty >= 0)
 		r = take_terminal(init);

@@ -13,7 +13,7 @@
 
 /* sallyport-init: the sandbox's pid 1. It is a separate program, so that it contains nothing of the
  * gate's memory. It is cloned into new namespaces with the capabilities needed to set them up. It
- * sets them up, sends the listeners to the gate, drops everything, starts the command, and stays to
+ * sets them up, sends the listeners to the gate, drops its rights, starts the command, and stays to
  * reap processes. Any failure ends it, and with it the sandbox. */
 
 static int64_t now_us(void)
@@ -105,7 +105,7 @@ static void set_up(struct init *init)
 	check(init, landlock_scope(init));
 	check(init, wall_start(init));
 	init->step = WIRE_STEP_CAPS;
-	check(init, caps_drop(0));
+	check(init, caps_drop(INIT_CAPS));
 }
 
 /* Called by the entry point with an aligned stack; there are no arguments, and the environment is

@@ -4,6 +4,7 @@
  * Every stage returns 0 or -errno, and sets init->detail to what it failed at. */
 #pragma once
 
+#include <linux/capability.h>
 #include <stdint.h>
 
 struct init;
@@ -39,6 +40,9 @@ int landlock_scope(struct init *init);
 /* Removes everything that this thread of init may do and the command may not, except the
  * capabilities in @kept (bit N: capability N). */
 int caps_drop(uint64_t kept);
+/* init keeps it, because the kernel lets no process make one slower that has a capability more,
+ * also if it has the same ids: the command would delay the watch of its covers. It is not used. */
+#define INIT_CAPS (1ULL << CAP_NET_BIND_SERVICE)
 /* Of the capabilities @kept, which it has, the thread has only @used in effect from now on. 0 or
  * -errno. */
 int caps_have(uint64_t used, uint64_t kept);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -114,6 +115,48 @@ static void kill_init(char **args)
 	if (pid == 0)
 		_exit(0);
 	hostile_try("init has ended", waitpid(pid, NULL, 0) == pid && getppid() == 1 ? -1 : 0);
+}
+
+static void try_scheduling(const char *what, int id)
+{
+	const struct sched_param param = { 0 };
+	/* struct sched_attr: SCHED_BATCH, nice 19. */
+	const uint32_t attr[12] = { sizeof(attr), SCHED_BATCH, 0, 0, 19 };
+	cpu_set_t cpus;
+
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	hostile_try_error(what, sched_setscheduler(id, SCHED_IDLE, &param), EPERM);
+	hostile_try_error(what, syscall(SYS_sched_setattr, id, attr, 0), EPERM);
+	hostile_try_error(what, sched_setaffinity(id, sizeof(cpus), &cpus), EPERM);
+	hostile_try_error(what, setpriority(PRIO_PROCESS, (id_t)id, 19), EPERM);
+	hostile_try_error(what, syscall(SYS_ioprio_set, 1, id, 3 << 13), EPERM);
+}
+
+/* F: init watches the covers, and has the command's ids. If it were slow, a cover that is lost
+ * could be read for long; its limits hold for what it sends in the command's place. */
+static void slow_init(char **args)
+{
+	struct rlimit limit = { 1 << 20, 1 << 20 };
+	DIR *threads = opendir("/proc/1/task");
+	struct dirent *at;
+
+	while (threads && (at = readdir(threads)) != NULL) {
+		int id = (int)strtol(at->d_name, NULL, 10);
+
+		if (id <= 0)
+			continue;
+		try_scheduling("a slower thread of init", id);
+		hostile_try_error("limits of init", prlimit(id, RLIMIT_NOFILE, &limit, NULL),
+				  EPERM);
+		hostile_try_error("limits of init, with high bits",
+				  syscall(SYS_prlimit64, id | 1L << 32, RLIMIT_NOFILE, &limit, 0),
+				  EPERM);
+	}
+	(void)setpriority(PRIO_USER, 0, 19);
+	(void)setpriority(PRIO_PGRP, getpgid(1), 19);
+	errno = 0;
+	if (getpriority(PRIO_PROCESS, 1) > 0 || errno != 0)
+		hostile_escaped("init has become slower");
 }
 
 /* F: a stop of a traced child must not be taken for its end. The exit status is what is looked
@@ -446,21 +489,13 @@ static void limits(char **args)
 }
 
 const struct hostile_case hostile_process[] = {
-	{ "leases", leases },
-	{ "limits", limits },
-	{ "read-init", read_init },
-	{ "trace-init", trace_init },
-	{ "kill-init", kill_init },
-	{ "trace-me", trace_me },
-	{ "outside-processes", outside_processes },
-	{ "inherited", inherited },
-	{ "capabilities", capabilities },
-	{ "privileges", privileges },
-	{ "set-uid", set_uid },
-	{ "other-ids", other_ids },
-	{ "terminal", terminal },
-	{ "no-terminal", no_terminal },
-	{ "daemon-stays", daemon_stays },
-	{ "environment", environment },
-	{ 0 },
+	{ "leases", leases },           { "limits", limits },
+	{ "read-init", read_init },     { "trace-init", trace_init },
+	{ "kill-init", kill_init },     { "slow-init", slow_init },
+	{ "trace-me", trace_me },       { "outside-processes", outside_processes },
+	{ "inherited", inherited },     { "capabilities", capabilities },
+	{ "privileges", privileges },   { "set-uid", set_uid },
+	{ "other-ids", other_ids },     { "terminal", terminal },
+	{ "no-terminal", no_terminal }, { "daemon-stays", daemon_stays },
+	{ "environment", environment }, { 0 },
 };

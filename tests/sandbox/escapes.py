@@ -676,6 +676,7 @@ cases = [
     plain("read-init"),
     plain("trace-init"),
     plain("kill-init"),
+    plain("slow-init"),
     ("trace-me", trace_me),
     ("outside-processes", outside_processes),
     ("inherited", inherited),

@@ -201,7 +201,7 @@ def still_a_sandbox(world, user):
     key = user.file(user.outside / "key")
     options = ["--deny-read", key]
     for mode in ("external", "external:network", "danger-full-access"):
-        for case in ("mounts", "new-namespaces", "enter-namespaces", "surface", "read-init", "trace-init", "kill-init",
+        for case in ("mounts", "new-namespaces", "enter-namespaces", "surface", "read-init", "trace-init", "kill-init", "slow-init",
                      "capabilities", "io-uring"):
             hostile(world, user, mode, case, options=options)
         hostile(world, user, mode, "outside-processes", os.getpid(), os.getppid(), options=options)

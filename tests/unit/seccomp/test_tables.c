@@ -160,6 +160,8 @@ static const struct entry commands[] = {
 	{ SYS_process_vm_readv, { 0 }, FAIL(EPERM) },
 	{ SYS_process_vm_writev, { 0 }, FAIL(EPERM) },
 	{ SYS_process_madvise, { 0 }, FAIL(EPERM) },
+	{ SYS_prlimit64, { 0 }, PASS }, /* the own limits: setrlimit(3) */
+	{ SYS_prlimit64, { 1 }, FAIL(EPERM) },
 	{ SYS_sethostname, { 0 }, FAIL(EPERM) },
 	{ SYS_setdomainname, { 0 }, FAIL(EPERM) },
 #ifdef __x86_64__
