@@ -74,6 +74,32 @@ int cover_keep(int at)
 	return attach_copy(at, at, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
+/* What the kernel shows to root, or to the user whom the command has the ids of, about others: the
+ * names of the user's keys (the filter refuses their contents), and what a tracer records. To read
+ * the last takes it from its reader. */
+static const char *const others[] = {
+	"/proc/keys",        "/proc/key-users",     "/proc/timer_list",
+	"/sys/kernel/debug", "/sys/kernel/tracing",
+};
+
+int cover_others(struct init *init)
+{
+	int r = 0;
+
+	init->step = WIRE_STEP_PROTECT;
+	for (size_t i = 0; r == 0 && i < sizeof(others) / sizeof(others[0]); i++) {
+		init->detail = others[i];
+		int at = path_open(others[i]);
+
+		r = at < 0 ? at : cover_hide(at);
+		if (at >= 0)
+			(void)sys(close, at);
+		if (r == -ENOENT || r == -EACCES) /* nor can the command reach it */
+			r = 0;
+	}
+	return r;
+}
+
 int cover_sockets(struct init *init)
 {
 	init->step = WIRE_STEP_PROTECT;

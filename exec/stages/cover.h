@@ -13,5 +13,7 @@ int cover_hide(int at);
 /* Mounts @at on itself: a mount point cannot be renamed; its content stays the same. */
 int cover_pin(int at);
 int cover_keep(int at); /* the same, read-only */
+/* Covers what the kernel shows about other processes and users. */
+int cover_others(struct init *init);
 /* Covers the sockets of the plan. */
 int cover_sockets(struct init *init);

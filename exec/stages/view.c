@@ -172,6 +172,8 @@ int view_build(struct init *init)
 	if (r == 0)
 		r = door_open(init);
 	if (r == 0)
+		r = cover_others(init);
+	if (r == 0)
 		r = cover_sockets(init);
 	return r == 0 && is_empty ? leave_host(init, host) : r;
 }

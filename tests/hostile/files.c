@@ -316,7 +316,12 @@ static int try_kernel_file(const char *path, const struct stat *status, int kind
 static void kernel_files(char **args)
 {
 	static const char *const trees[] = { "/proc", "/sys" };
+	static const char *const hidden_files[] = { "/proc/keys", "/proc/key-users",
+						    "/proc/timer_list", "/sys/kernel/debug",
+						    "/sys/kernel/tracing" };
 
+	for (size_t i = 0; i < LENGTH(hidden_files); i++)
+		hostile_try(hidden_files[i], open(hidden_files[i], O_RDONLY));
 	for (size_t i = 0; i < LENGTH(trees); i++)
 		(void)nftw(trees[i], try_kernel_file, 64, FTW_PHYS | FTW_ACTIONRETVAL);
 }
