@@ -259,6 +259,9 @@ static long send_some(struct wall *wall, struct wall_call *call, const struct me
 
 	if (!is_stream && message->total > WALL_DATA_MAX)
 		return -EMSGSIZE;
+	/* It is read again for each part, and the command may have made it shorter. */
+	if (message->total < call->done)
+		return (long)call->done;
 	/* The kernel would send from our buffer after it is reused. */
 	if ((flags_of(call) & MSG_ZEROCOPY) && wall_task_option(call->fd, SO_ZEROCOPY) > 0)
 		return -ENOBUFS;

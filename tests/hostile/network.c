@@ -8,15 +8,20 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef AF_VSOCK
@@ -391,10 +396,110 @@ static void io_uring(char **args)
 			  ENOSYS);
 }
 
+#define SHRINKS 3000
+
+/* What a message is made of, seen by the processes that change it meanwhile. */
+struct shrinking {
+	struct iovec part;
+	char bytes[8 << 20];
+};
+
+static void connect_pair(int pair[2])
+{
+	union address name;
+	socklen_t len = make_address("127.0.0.1", "0", &name);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (bind(listener, &name.head, len) < 0 || listen(listener, 1) < 0 ||
+	    getsockname(listener, &name.head, &len) < 0)
+		hostile_skip("no listener of our own");
+	pair[0] = socket(AF_INET, SOCK_STREAM, 0);
+	if (connect(pair[0], &name.head, len) < 0)
+		hostile_skip("no connection to ourselves");
+	pair[1] = accept(listener, NULL, NULL);
+	close(listener);
+}
+
+static void flip_on(struct shrinking *it, int fd)
+{
+	volatile size_t *len = &it->part.iov_len;
+
+	for (;;) {
+		*len = sizeof(it->bytes);
+		usleep(30);
+		*len = 1;
+		usleep(30);
+	}
+}
+
+static void drain_on(struct shrinking *it, int fd)
+{
+	static char sink[1 << 18];
+
+	while (recv(fd, sink, sizeof(sink), 0) > 0)
+		;
+}
+
+/* Fills the buffer of init with zeros. */
+static void send_zeros(struct shrinking *it, int fd)
+{
+	struct iovec part = { .iov_base = it->bytes, .iov_len = 256 << 10 };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	for (;;)
+		(void)sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static pid_t beside(void (*fn)(struct shrinking *it, int fd), struct shrinking *it, int fd)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fn(it, fd);
+		_exit(0);
+	}
+	return pid;
+}
+
+/* K10. A message of many parts becomes shorter than what was sent of it: init, which reads it again
+ * for each part, would look for its rest in other memory. In the end it must be there. */
+static void shrinking(char **args)
+{
+	struct shrinking *it =
+		mmap(NULL, sizeof(*it), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int pair[2], other[2];
+
+	connect_pair(pair);
+	connect_pair(other);
+	it->part.iov_base = it->bytes;
+	const pid_t children[] = { beside(flip_on, it, -1), beside(drain_on, it, pair[1]),
+				   beside(drain_on, it, other[1]),
+				   beside(send_zeros, it, other[0]) };
+
+	for (int i = 0; i < SHRINKS; i++) {
+		const struct msghdr message = { .msg_iov = &it->part, .msg_iovlen = 1 };
+
+		if (sendmsg(pair[0], &message, MSG_NOSIGNAL) > (ssize_t)sizeof(it->bytes))
+			hostile_escaped("more was sent than there is");
+	}
+	for (size_t i = 0; i < LENGTH(children); i++) {
+		(void)kill(children[i], SIGKILL);
+		(void)waitpid(children[i], NULL, 0);
+	}
+	hostile_held();
+}
+
 const struct hostile_case hostile_network[] = {
-	{ "direct", direct },         { "raw", raw },
-	{ "families", families },     { "netlink", netlink },
-	{ "interfaces", interfaces }, { "gate-ports", gate_ports },
-	{ "unix-paths", unix_paths }, { "unix-abstract", unix_abstract },
-	{ "io-uring", io_uring },     { 0 },
+	{ "direct", direct },
+	{ "raw", raw },
+	{ "families", families },
+	{ "netlink", netlink },
+	{ "interfaces", interfaces },
+	{ "gate-ports", gate_ports },
+	{ "unix-paths", unix_paths },
+	{ "unix-abstract", unix_abstract },
+	{ "io-uring", io_uring },
+	{ "shrinking", shrinking },
+	{ 0 },
 };

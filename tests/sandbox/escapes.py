@@ -665,6 +665,7 @@ cases = [
     ("in-flight", in_flight),
     ("stdin-unix", stdin_unix),
     plain("io-uring"),
+    plain("shrinking"),
     plain("new-namespaces"),
     plain("enter-namespaces"),
     plain("mounts"),

@@ -21,7 +21,7 @@ from outside import Outside
 LONG = 120  # seconds, for what takes milliseconds on an idle machine
 MOST = 16   # EXEC_INTO_MAX
 GATE_PORTS = ("61128", "61080")
-HELD = ["raw", "families", "netlink", "interfaces", "io-uring", "new-namespaces", "enter-namespaces", "mounts", "surface", "personalities",
+HELD = ["raw", "families", "netlink", "interfaces", "io-uring", "shrinking", "new-namespaces", "enter-namespaces", "mounts", "surface", "personalities",
         "other-tables", "own-filter", "read-init", "trace-init", "capabilities", "other-ids", "leases", "kernel-files"]
 
 
