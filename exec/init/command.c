@@ -271,11 +271,6 @@ static _Noreturn void run(void *arg)
 	 * with it. */
 	if (r == 0 && is_unconfined)
 		r = (int)sys(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	init->step = WIRE_STEP_CAPS;
-	if (r == 0 && !is_unconfined)
-		r = caps_have(0, 0);
-	if (r < 0)
-		init_fail(init, WIRE_FAILED, r);
 	init->step = WIRE_STEP_PTY;
 	if (r == 0 && init->pty >= 0)
 		r = take_terminal(init);
@@ -293,6 +288,13 @@ static _Noreturn void run(void *arg)
 		init->step = WIRE_STEP_SECCOMP;
 		r = filter_load(init);
 	}
+	if (r < 0)
+		init_fail(init, WIRE_FAILED, r);
+	/* An added one keeps what init has until its program begins: init waits for that, so the
+	 * command must not slow it. */
+	init->step = WIRE_STEP_CAPS;
+	if (!is_unconfined && init->into == 0)
+		r = caps_have(0, 0);
 	if (r < 0)
 		init_fail(init, WIRE_FAILED, r);
 	if (init->plan.head->flags & WIRE_PROBE)

@@ -291,6 +291,26 @@ time.sleep(600)"""
         (user.work / name).unlink()
 
 
+def none_is_slowed_by_the_run(world, user):
+    """The run's own command slows every process that it sees. init waits for a program to begin, so it can slow none before that."""
+    slow = """import os
+while not os.path.exists('end'):
+    for pid in os.listdir('/proc'):
+        comm = f'/proc/{pid}/comm'
+        try:
+            if not pid.isdigit() or pid == '1' or open(comm).read() != 'sallyport-init\\n': continue
+            os.sched_setscheduler(int(pid), os.SCHED_IDLE, os.sched_param(0))
+            if open(comm).read() == 'sallyport-init\\n': open('slowed', 'w')
+        except OSError: pass"""
+    with Run(world, user, command=("/usr/bin/python3", "-c", slow)) as run:
+        for _ in range(20):
+            must(run.exec("true").returncode == 0, "it does not run")
+        user.file(user.work / "end")
+        run.process.communicate(timeout=LONG)
+    must(not (user.work / "slowed").exists(), "a process of init was slowed")
+    (user.work / "end").unlink()
+
+
 def is_decided_by_the_rules_for_commands(world, user):
     policy = user.file(user.outside / "commands.policy", "command allow sleep\ncommand allow echo\ncommand deny env\n")
     with Run(world, user, "--policy", policy) as run:
@@ -366,7 +386,7 @@ def without_a_control_socket(world, user):
 
 CASES = [(function.__name__, function) for function in (
     runs_in_the_sandbox, is_the_same_sandbox, is_confined, writes_nothing_outside, gets_only_three_descriptors, sockets_are_judged,
-    cannot_be_used_inside, is_no_way_between_commands, signals_and_ends, many, leaves_no_descriptor, none_is_held_by_the_run, many_after_none_had_room,
+    cannot_be_used_inside, is_no_way_between_commands, signals_and_ends, many, leaves_no_descriptor, none_is_held_by_the_run, none_is_slowed_by_the_run, many_after_none_had_room,
     is_decided_by_the_rules_for_commands, has_a_terminal, no_terminal_is_left, a_killed_run_leaves_no_socket,
     without_a_control_socket)]
 if __name__ == "__main__":
