@@ -204,7 +204,8 @@ static int describe(const struct inside *inside, struct program *program)
 static int find_interpreter(const struct inside *inside, const struct seccomp_notif *request,
 			    struct program *ret)
 {
-	char *head[2 * PROGRAM_SCRIPTS_MAX + 2] = { NULL };
+	/* The script, and two words for each interpreter, also for the one that is refused. */
+	char *head[1 + 2 * (PROGRAM_SCRIPTS_MAX + 1)] = { NULL };
 	size_t count = 0;
 	int r = 0, current = ret->fd;
 	const char *name = ret->named;
