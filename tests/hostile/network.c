@@ -228,8 +228,10 @@ static void families(char **args)
 			  EAFNOSUPPORT);
 }
 
-static long route_request(uint16_t type, const void *body, size_t len)
+/* With an address init sends it, which has a capability for the network. */
+static long route_request(uint16_t type, const void *body, size_t len, bool is_named)
 {
+	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	struct {
 		struct nlmsghdr head;
 		char body[64];
@@ -246,7 +248,9 @@ static long route_request(uint16_t type, const void *body, size_t len)
 		return -1;
 	request.head.nlmsg_len = (uint32_t)NLMSG_LENGTH(len);
 	memcpy(request.body, body, len);
-	if (send(fd, &request, request.head.nlmsg_len, 0) < 0 ||
+	if (sendto(fd, &request, request.head.nlmsg_len, 0,
+		   is_named ? (const struct sockaddr *)&kernel : NULL,
+		   is_named ? sizeof(kernel) : 0) < 0 ||
 	    recv(fd, &answer, sizeof(answer), 0) < 0) {
 		close(fd);
 		return -1;
@@ -276,12 +280,14 @@ static void netlink(char **args)
 				  syscall(SYS_socket, AF_NETLINK, SOCK_RAW, protocol | 1L << 32),
 				  EPROTONOSUPPORT);
 	}
-	hostile_try_error("changing the link", route_request(RTM_NEWLINK, &link, sizeof(link)),
-			  EPERM);
-	hostile_try_error("adding an address", route_request(RTM_NEWADDR, &addr, sizeof(addr)),
-			  EPERM);
-	hostile_try_error("adding a route", route_request(RTM_NEWROUTE, &route, sizeof(route)),
-			  EPERM);
+	for (int named = 0; named < 2; named++) {
+		hostile_try_error("changing the link",
+				  route_request(RTM_NEWLINK, &link, sizeof(link), named), EPERM);
+		hostile_try_error("adding an address",
+				  route_request(RTM_NEWADDR, &addr, sizeof(addr), named), EPERM);
+		hostile_try_error("adding a route",
+				  route_request(RTM_NEWROUTE, &route, sizeof(route), named), EPERM);
+	}
 	hostile_try_error("taking lo down", ioctl(fd, SIOCSIFFLAGS, &request), EPERM);
 	close(fd);
 }
