@@ -41,7 +41,8 @@ struct gateway_trip {
 	uint64_t failed; /* allowed, but the name, the dial or the server failed */
 	uint64_t cut;    /* allowed, and ended by a limit, by a person or by a changed policy */
 	uint64_t bytes_up, bytes_down;
-	enum policy_reason last_denial; /* or failure, or cut; POLICY_NONE: none */
+	uint64_t unnamed; /* of the others only: refused before they named a destination */
+	enum policy_reason last_denial; /* or failure, or cut; of the unnamed; POLICY_NONE: none */
 	char *rule;                     /* of the last denial, with file and line; NULL: none */
 	char *because;                  /* of the last denial: rule or answer; NULL: none */
 	char *program;                  /* that was denied it first; NULL or "": not known */

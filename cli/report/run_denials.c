@@ -103,6 +103,23 @@ char *run_denials_text(const struct gateway_trip *trip, const struct run_summary
 			  near ? near : "", near ? "\"." : "", remedy);
 }
 
+/* The requests that were refused before they named a destination, and why the last one was;
+ * returned owned. NULL: there are none. */
+static char *unnamed_text(const struct run_summary *summary)
+{
+	const struct gateway_trip *others = summary->others;
+
+	if (others->unnamed == 0)
+		return NULL;
+	auto_free char *sentence = part_of(policy_reason_sentence(others->last_denial));
+
+	return mem_printf("%" PRIu64 " request%s named no destination%s: %s (%s). Next: %s",
+			  others->unnamed, others->unnamed == 1 ? "" : "s",
+			  others->unnamed == 1 ? "" : "; the last one", sentence,
+			  policy_reason_code(others->last_denial),
+			  policy_reason_next(others->last_denial));
+}
+
 bool run_denials_is_denied(const struct gateway_trip *trip)
 {
 	return trip->denied + trip->unanswered + trip->failed + trip->cut > 0;
@@ -120,6 +137,7 @@ static size_t count_denied(const struct run_summary *summary)
 static void say_destinations(struct run_tell *tell, const struct run_summary *summary)
 {
 	size_t shown = 0, all = count_denied(summary);
+	auto_free char *unnamed = unnamed_text(summary);
 
 	for (size_t i = 0; i < summary->trip_count && shown < RUN_DENIALS_MAX; i++) {
 		if (!run_denials_is_denied(&summary->trips[i]))
@@ -136,6 +154,8 @@ static void say_destinations(struct run_tell *tell, const struct run_summary *su
 
 		run_tell_say(tell, RUN_TELL_ERROR, text);
 	}
+	if (unnamed)
+		run_tell_say(tell, RUN_TELL_ERROR, unnamed);
 }
 
 static size_t say_refused(struct run_tell *tell, const struct run_summary *summary)
@@ -191,8 +211,8 @@ void run_denials_print(const struct run_summary *summary)
 	struct run_tell tell;
 	auto_free char *status = status_text(summary);
 
-	if (count_denied(summary) == 0 && say_refused(NULL, summary) == 0 && !status[0] &&
-	    !run_lock_has_any(summary->lock))
+	if (count_denied(summary) == 0 && summary->others->unnamed == 0 &&
+	    say_refused(NULL, summary) == 0 && !status[0] && !run_lock_has_any(summary->lock))
 		return;
 	run_tell_begin(&tell, summary->run);
 	(void)say_refused(&tell, summary);

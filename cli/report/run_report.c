@@ -269,6 +269,11 @@ static json_t *summary_json(const struct run_summary *summary)
 		json_object_set_new(object, "requests",
 				    json_pack("{s:I, s:I}", "denied", (json_int_t)summary->denied,
 					      "unanswered", (json_int_t)summary->unanswered));
+	if (summary->others->unnamed > 0)
+		json_object_set_new(object, "unnamed",
+				    json_pack("{s:I, s:s}", "count",
+					      (json_int_t)summary->others->unnamed, "reason",
+					      policy_reason_code(summary->others->last_denial)));
 	if (summary->programs) {
 		json_object_set_new(object, "programs_refused", programs_json(summary->programs));
 		json_object_set_new(object, "programs_more",

@@ -233,7 +233,7 @@ void session_wire_put_trip(struct frame *frame, enum session_frame type,
 {
 	const uint64_t counts[] = { trip->allowed,     trip->denied,   trip->unanswered,
 				    trip->connections, trip->bytes_up, trip->bytes_down,
-				    trip->failed,      trip->cut };
+				    trip->failed,      trip->cut,      trip->unnamed };
 
 	frame_begin(frame, type);
 	frame_put_text(frame, trip->dst.host);
@@ -252,7 +252,7 @@ int session_wire_get_trip(struct frame *frame, struct gateway_trip *ret)
 {
 	uint64_t *const counts[] = { &ret->allowed,     &ret->denied,   &ret->unanswered,
 				     &ret->connections, &ret->bytes_up, &ret->bytes_down,
-				     &ret->failed,      &ret->cut };
+				     &ret->failed,      &ret->cut,      &ret->unnamed };
 	char host[POLICY_HOST_MAX], rule[POLICY_TEXT_MAX], because[POLICY_TEXT_MAX],
 		program[POLICY_TEXT_MAX], request[POLICY_TEXT_MAX];
 

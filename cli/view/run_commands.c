@@ -92,7 +92,8 @@ static int find_own(const struct run_options *options, const struct command_worl
 static const char *reason_of(enum policy_action action, const struct command_verdict *verdict)
 {
 	if (action == POLICY_ASK)
-		return "the policy asks about this command, and there is no terminal to ask on";
+		return "the policy asks about this command, and there is no terminal to ask on "
+		       "(on a terminal, typing the command is the answer)";
 	return verdict->action == COMMAND_DENY ? "the policy denies this command"
 	       : verdict->action == COMMAND_ASK
 		       ? "the policy asks about this command, and its setting `approvals` allows "

@@ -59,6 +59,7 @@ void gateway_trip_add(struct gateway_trip *sum, const struct gateway_trip *trip)
 	sum->failed += trip->failed;
 	sum->cut += trip->cut;
 	sum->unanswered += trip->unanswered;
+	sum->unnamed += trip->unnamed;
 	sum->connections += trip->connections;
 	sum->bytes_up += trip->bytes_up;
 	sum->bytes_down += trip->bytes_down;
@@ -116,6 +117,13 @@ static void traffic_note(struct gateway_trip *trip, const struct policy_verdict 
 	set_text(&trip->rule, policy_reason_is_failure(reason) ? "" : verdict->rule);
 	set_text(&trip->because, policy_reason_is_failure(reason) ? "" : verdict->because);
 	trip->last_denial = reason;
+}
+
+/* A request that was refused before it named a destination. */
+static void traffic_count_unnamed(struct gateway_trip *others, enum policy_reason reason)
+{
+	others->unnamed++;
+	others->last_denial = reason;
 }
 
 static void traffic_count_denial(struct gateway_trip *trip, const struct policy_verdict *verdict)
@@ -198,8 +206,10 @@ void traffic_note_denial(struct traffic *trips, const struct policy_facts *facts
 void traffic_count_report(struct traffic *trips, const struct gateway_report *report,
 			  const struct policy_verdict *verdict)
 {
-	if (!trips || report->facts.dst.host[0] == '\0' || traffic_is_inward(&report->facts))
-		return; /* the first: refused before it named a destination */
+	if (!trips || traffic_is_inward(&report->facts))
+		return;
+	if (report->facts.dst.host[0] == '\0')
+		return traffic_count_unnamed(&trips->others, verdict->reason);
 	struct gateway_trip *trip = traffic_at(trips, &report->facts.dst);
 
 	if (verdict->action == POLICY_ALLOW) {
