@@ -56,7 +56,7 @@ static int decide(const struct orchestrator_judged *judged, const struct command
 	const struct task *task = ((const struct task_exec *)arg)->task;
 	struct command_world *world = task_world_new(task, judged->cwd);
 
-	command_program_decide(task->session->agent->rules, world, opened, judged->argv, true, ret);
+	command_program_decide(task->session->agent->rules, world, opened, judged->argv, ret);
 	task->session->agent->config.host->world_free(world, task->session->agent->config.arg);
 	return (int)ret->action;
 }

@@ -82,12 +82,17 @@ static void add_judgement(const struct command_rules *rules, const struct comman
 	show(ret->why, sizeof(ret->why), judgement->why);
 }
 
+/* Is it a program, and not what the shell itself does? */
+static bool is_executed(const struct command_piece *piece)
+{
+	return piece->argc > 0 &&
+	       !(piece->flags & COMMAND_IN_SHELL && shell_has_builtin(piece->argv[0]));
+}
+
 /* A rule names a program, not what a command puts in its place. */
 static bool may_be_theirs(const struct command_world *world, const struct command_piece *piece)
 {
-	if (!world || !world->may_be_theirs || piece->argc == 0)
-		return false;
-	return !(piece->flags & COMMAND_IN_SHELL && shell_has_builtin(piece->argv[0])) &&
+	return world && world->may_be_theirs && is_executed(piece) &&
 	       world->may_be_theirs(piece->argv[0], world->arg);
 }
 
@@ -104,6 +109,8 @@ static void judge_all(const struct command_rules *rules, const struct command_wo
 		struct judgement judgement;
 
 		judge_piece(rules, world, pieces, i, &judgement);
+		if (i == 0)
+			ret->own = judgement.is_neutral ? COMMAND_UNMATCHED : judgement.action;
 		has_rule |= judgement.rule != NULL;
 		add_judgement(rules, pieces, i, &judgement, ret);
 	}
@@ -130,6 +137,9 @@ void command_rules_decide(const struct command_rules *rules, const struct comman
 			       command_pieces_why(pieces));
 	}
 	ret->is_unconfined &= ret->action == COMMAND_ALLOW;
+	if (ret->piece == 0 || !shell_is(&pieces->list[0]) ||
+	    !is_executed(&pieces->list[ret->piece]))
+		ret->own = ret->seen;
 	if (world && world->resolve && argv[0] &&
 	    world->resolve(argv[0], &ret->program, world->arg) < 0)
 		ret->program = (struct command_file){ 0 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "policies/commands/command_rules_impl.h"
 #include "policies/commands/commands.h"
 
 /* A world in which the program's own path means the file that was opened, whatever that path leads
@@ -11,7 +12,6 @@ struct opened {
 	const struct command_world *world;
 	const struct command_opened *program;
 	const struct command_rules *rules;
-	bool is_seen_enough;
 };
 
 static int look_up(const struct command_world *world, const char *name, struct command_file *ret)
@@ -57,8 +57,20 @@ static void decide(struct opened *opened, const char *const *argv, struct comman
 					    .arg = opened };
 
 	command_rules_decide(opened->rules, &ours, argv, ret);
-	if (opened->is_seen_enough && ret->action == COMMAND_ASK)
+	if (ret->action == COMMAND_ASK)
 		ret->action = ret->seen;
+	if (ret->action == COMMAND_ASK && ret->own != COMMAND_ASK) {
+		ret->action = ret->own;
+		ret->number = 0;
+		ret->rule[0] = ret->because[0] = '\0';
+	}
+}
+
+/* Does a rule allow it that names it? `command allow *` does not. */
+static bool is_named(const struct opened *opened, const struct command_verdict *verdict)
+{
+	return verdict->action == COMMAND_ALLOW &&
+	       (verdict->number == 0 || opened->rules->list[verdict->number - 1].count > 0);
 }
 
 /* Decides by the file's own path and by the name it was started with: for links such as sh, and for
@@ -91,9 +103,9 @@ static void decide_words(struct opened *opened, const char *const *argv,
  * script; a question about it asks, unless a rule allows the script itself. */
 void command_program_decide(const struct command_rules *rules, const struct command_world *world,
 			    const struct command_opened *program, const char *const *argv,
-			    bool is_seen_enough, struct command_verdict *ret)
+			    struct command_verdict *ret)
 {
-	struct opened opened = { world, program, rules, is_seen_enough };
+	struct opened opened = { world, program, rules };
 	struct command_verdict by_reader;
 
 	decide_words(&opened, argv, ret);
@@ -104,6 +116,7 @@ void command_program_decide(const struct command_rules *rules, const struct comm
 	opened.program = program->interpreter;
 	decide_words(&opened, words, &by_reader);
 	if (by_reader.action == COMMAND_DENY ||
-	    (by_reader.action == COMMAND_ASK && ret->action == COMMAND_UNMATCHED))
+	    (by_reader.action == COMMAND_ASK && ret->action > COMMAND_ASK &&
+	     !is_named(&opened, ret)))
 		*ret = by_reader;
 }

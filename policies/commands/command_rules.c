@@ -224,12 +224,30 @@ static int read_action(struct draft *draft, const struct command_token *tokens, 
 		      "`command` must be followed by allow, ask or deny");
 }
 
+/* `command allow *`: a rule without tokens. */
+static int read_any(const struct draft *draft, const struct command_token *tokens, size_t count,
+		    struct command_flaw *flaw)
+{
+	if (count > 2 && !is_clause(&tokens[2]))
+		return flawed(flaw, 1, 0, "* alone, or \"*\" in quotes, to take it literally",
+			      "`*` stands for every command, so no other word can follow it");
+	for (size_t i = 2; i < count && draft->rule.action == COMMAND_ALLOW; i++) {
+		if (is_word(&tokens[i], "unconfined"))
+			return flawed(flaw, i, 0, "the line without `unconfined`",
+				      "`*` cannot let every command out of its sandbox");
+	}
+	return 0;
+}
+
 static int read_draft(struct draft *draft, const struct command_token *tokens, size_t count,
 		      struct command_flaw *flaw)
 {
 	int r = read_action(draft, tokens, count, flaw);
-	size_t at = 1;
+	bool is_any = r == 0 && count > 1 && is_word(&tokens[1], "*");
+	size_t at = is_any ? 2 : 1;
 
+	if (is_any)
+		r = read_any(draft, tokens, count, flaw);
 	for (; r == 0 && at < count && !is_clause(&tokens[at]); at++) {
 		if (draft->count == COMMAND_TOKENS_MAX)
 			return flawed(flaw, at, 0, "a shorter prefix",
@@ -237,7 +255,7 @@ static int read_draft(struct draft *draft, const struct command_token *tokens, s
 		r = read_token(&tokens[at], at, &draft->tokens[draft->count], flaw);
 		draft->count += r == 0;
 	}
-	if (r == 0 && draft->count == 0)
+	if (r == 0 && draft->count == 0 && !is_any)
 		return flawed(flaw, at, 0, "command allow git status", "the command is missing");
 	while (r == 0 && at < count)
 		r = read_clause(draft, tokens, count, &at, flaw);
@@ -268,9 +286,8 @@ int command_rules_add(struct command_rules *rules, const char *place, const char
 	draft.rule.first = rules->token_count;
 	draft.rule.count = draft.count;
 	draft.rule.shown = mem_printf("%s: %s", place, line);
-	memcpy(rules->tokens + rules->token_count, draft.tokens,
-	       draft.count * sizeof(*draft.tokens));
-	rules->token_count += draft.count;
+	for (size_t i = 0; i < draft.count; i++)
+		rules->tokens[rules->token_count++] = draft.tokens[i];
 	rules->list[rules->count++] = draft.rule;
 	draft.is_kept = true;
 	return 0;

@@ -7,7 +7,7 @@
 struct command_rule {
 	enum command_action action;
 	bool is_unconfined;
-	size_t first, count; /* tokens, into command_rules.tokens */
+	size_t first, count; /* tokens, into command_rules.tokens; none: every command */
 	char *shown;         /* "FILE:LINE: the line" */
 	char *because;       /* or NULL */
 };

@@ -1,6 +1,5 @@
-/* commands: decides which command lines may run. Rules match argv prefixes; scripts are split into
- * pieces; launchers are unwrapped. Pure: no I/O, the caller looks files up. sallyport-policy(5)
- * defines the language. */
+/* commands: decides which command lines may run: sallyport-policy(5). Scripts are split into
+ * pieces; launchers are unwrapped. Pure: no I/O, the caller looks files up. */
 #pragma once
 
 #include <stdbool.h>
@@ -108,6 +107,7 @@ struct command_verdict {
 	bool is_unconfined; /* allowed, by `unconfined` for every piece, and none may be theirs */
 	bool is_safe;       /* the pieces that no rule allows only read */
 	size_t piece;       /* that decided: index into command_pieces_new() of the same argv */
+	enum command_action own; /* `seen`; of a shell alone, if that piece is executed by it */
 	char piece_text[COMMAND_TEXT_MAX];
 	size_t number; /* of the rule that decided, from 1 in the order they were added; 0: none */
 	char rule[COMMAND_TEXT_MAX]; /* "FILE:LINE: the line", or "" */
@@ -127,11 +127,11 @@ struct command_opened {
 	uint64_t device, inode;
 	const struct command_opened *interpreter; /* NULL: not a script */
 };
-/* As command_rules_decide(), for @program started with the words @argv, whose first one the caller
- * chose. @is_seen_enough: `seen` counts where a script is not understood. docs/decisions/0030. */
+/* As command_rules_decide(), for @program started with @argv, whose first word the caller chose.
+ * What a shell executes is decided then: here it can only be denied. docs/decisions/0030. */
 void command_program_decide(const struct command_rules *rules, const struct command_world *world,
 			    const struct command_opened *program, const char *const *argv,
-			    bool is_seen_enough, struct command_verdict *ret);
+			    struct command_verdict *ret);
 
 /* It was understood, and every piece only reads, whatever its operands are. */
 bool command_is_safe(const char *const *argv);

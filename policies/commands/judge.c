@@ -33,9 +33,8 @@ static const char *match_program(const char *token, const char *program)
 static enum match match_rule(const struct command_rules *rules, const struct command_rule *rule,
 			     const struct command_piece *piece, const char **ret_name)
 {
-	char *const *tokens = rules->tokens + rule->first;
-
-	*ret_name = match_program(tokens[0], piece->argv[0]);
+	*ret_name = rule->count == 0 ? piece->argv[0]
+				     : match_program(rules->tokens[rule->first], piece->argv[0]);
 	if (!*ret_name || piece->words[0] != COMMAND_WORD_PLAIN)
 		return MATCH_NO;
 	for (size_t i = 1; i < rule->count; i++) {
@@ -44,7 +43,7 @@ static enum match match_rule(const struct command_rules *rules, const struct com
 		/* Such a word may expand to several words, or none. */
 		if (piece->words[i] != COMMAND_WORD_PLAIN)
 			return MATCH_MAYBE;
-		if (!find_alternative(tokens[i], piece->argv[i]))
+		if (!find_alternative(rules->tokens[rule->first + i], piece->argv[i]))
 			return MATCH_NO;
 	}
 	return MATCH_YES;

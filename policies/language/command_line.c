@@ -236,7 +236,7 @@ enum policy_action policy_decide_program(const struct policy *policy,
 	*ret = (struct command_verdict){ .action = COMMAND_DENY };
 	if (policy->problems.count > 0 || !policy->commands)
 		return POLICY_DENY;
-	command_program_decide(policy->commands, world, program, argv, false, ret);
+	command_program_decide(policy->commands, world, program, argv, ret);
 	return command_settle(policy, ret);
 }
 

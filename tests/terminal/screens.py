@@ -233,7 +233,7 @@ def painted_by_a_pipe(world):
 
 def judged(world, *rules):
     """The options of a run that judges each program by these rules."""
-    (world.top / "policy").write_text("".join(f"{line}\n" for line in ("version 1", "default ask", "command allow chmod", *rules)))
+    (world.top / "policy").write_text("".join(f"{line}\n" for line in ("version 1", "default ask", "command allow *", *rules)))
     return ["--policy", str(world.top / "policy"), "--intercept-exec"]
 
 
@@ -244,7 +244,7 @@ def programs(records):
 def a_program(world):
     """A program that a rule asks about is a question here; equal ones that wait are one; once is once, and the session's answer holds."""
     options = judged(world, 'command ask mkdir because "folders are dear"')
-    many = "for i in 1 2 3; do mkdir -p made & done; wait; "
+    many = "for i in 1 2 3; do sh -c 'mkdir -p made' & done; wait; "
     screen = Screen(world, "program", many + "mkdir -p made; mkdir -p made; mkdir other || echo refused; mkdir third; exit 3", options)
     screen.shows("sallyport   the command starts a program")
     for line in ("  command   mkdir -p made", f"  program   {os.path.realpath('/usr/bin/mkdir')}", f"  directory {world.work}", "  because   folders are dear"):

@@ -31,7 +31,19 @@ static const struct {
 	{ "deny id", "/lib/ld-musl-aarch64.so.1", "ld --library-path /x --argv0 true /usr/bin/id",
 	  NULL, COMMAND_DENY, "id" },
 	{ "ask id", "/usr/bin/ld.so", "ld.so --preload /x.so id", NULL, COMMAND_ASK, "id" },
+	/* A shell executes what its script names, and then that is decided; it cannot begin what is
+	 * denied. What it does itself is decided at once. */
+	{ "allow *\nask git push", "/usr/bin/sh", "sh -c 'ls; git push'", NULL, COMMAND_ALLOW,
+	  NULL },
+	{ "ask git push", "/usr/bin/sh", "sh -c 'git push'", NULL, COMMAND_UNMATCHED, NULL },
+	{ "allow *\ndeny git push", "/usr/bin/sh", "sh -c 'git push'", NULL, COMMAND_DENY, "push" },
+	{ "allow *\nask kill", "/usr/bin/sh", "sh -c 'kill 1'", NULL, COMMAND_ASK, "kill" },
+	{ "allow *\nask sh", "/usr/bin/sh", "sh -c 'git push'", NULL, COMMAND_ASK, "ask sh" },
+	{ "allow *\nask id", "/usr/bin/busybox", "busybox id", NULL, COMMAND_ASK, "id" },
+	{ "allow *\nask git push", "/usr/bin/sh", "sh -c 'for i in a; do git $i; done'", NULL,
+	  COMMAND_ALLOW, NULL },
 	/* A script and its reader. */
+	{ "allow *\nask python3", "/w/x.py", "./x.py", "/usr/bin/python3", COMMAND_ASK, "python3" },
 	{ "deny python3", "/w/x.py", "./x.py", "/usr/bin/python3", COMMAND_DENY, "python3" },
 	{ "deny python3\nallow /w/x.py", "/w/x.py", "/w/x.py", "/usr/bin/python3", COMMAND_DENY,
 	  "python3" },
@@ -64,7 +76,7 @@ START_TEST(programs_are_judged)
 		reader = opened(rows[_i].reader, NULL);
 	struct command_opened program = opened(rows[_i].path, rows[_i].reader ? &reader : NULL);
 
-	command_program_decide(rules, &world, &program, line.argv, false, &verdict);
+	command_program_decide(rules, &world, &program, line.argv, &verdict);
 	ck_assert_msg(verdict.action == rows[_i].want, "%s %s under %s: %s", rows[_i].path,
 		      rows[_i].words, rows[_i].rules, command_action_name(verdict.action));
 	ck_assert_msg(!rows[_i].rule || strstr(verdict.rule, rows[_i].rule), "%s", verdict.rule);
@@ -81,9 +93,9 @@ START_TEST(the_path_of_another_file)
 	const char *const argv[] = { "ls", NULL };
 	struct command_verdict verdict;
 
-	command_program_decide(rules, &world, &program, argv, false, &verdict);
+	command_program_decide(rules, &world, &program, argv, &verdict);
 	ck_assert_int_eq(verdict.action, COMMAND_UNMATCHED);
-	command_program_decide(rules, NULL, &program, argv, false, &verdict);
+	command_program_decide(rules, NULL, &program, argv, &verdict);
 	ck_assert_int_ne(verdict.action, COMMAND_ALLOW);
 	command_rules_free(rules);
 }

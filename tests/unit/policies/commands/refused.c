@@ -35,6 +35,8 @@ static const struct {
 	{ "ask git unconfined", 2 },
 	{ "allow git unconfined unconfined", 3 },
 	{ "allow git unconfined push", 3 },
+	{ "allow * push", 1 },
+	{ "allow * because \"x\" unconfined", 4 },
 	{ "program", 0 },
 	{ "program git", 1 },
 	{ "program \"\" /usr/bin/git", 0 },
