@@ -152,10 +152,14 @@ static int judge(struct judged *ret, const struct run_options *options,
 }
 
 /* A person who types a command at a terminal is the one who would be asked about it, so typing it
- * counts as the answer. docs/decisions/0009. */
-static bool is_allowed(const struct judged *judged, bool is_typed)
+ * counts as the answer. docs/decisions/0009. Where programs are judged, what a shell executes is
+ * decided then. */
+static bool is_allowed(const struct judged *judged, bool is_typed, bool judges_programs)
 {
-	return judged->action == POLICY_ALLOW || (judged->action == POLICY_ASK && is_typed);
+	bool is_later = judges_programs && judged->verdict.own == COMMAND_ALLOW;
+
+	return judged->action == POLICY_ALLOW ||
+	       (judged->action == POLICY_ASK && (is_typed || is_later));
 }
 
 static int check_judged(const struct run_options *options, const struct judged *judged,
@@ -163,7 +167,7 @@ static int check_judged(const struct run_options *options, const struct judged *
 {
 	struct command_proposal proposal = { 0 };
 
-	if (is_allowed(judged, isatty(STDIN_FILENO)))
+	if (is_allowed(judged, isatty(STDIN_FILENO), options->must_judge_programs))
 		return find_own(options, &judged->world, &judged->verdict, ret);
 	if (judged->action == POLICY_ASK || judged->verdict.action == COMMAND_UNMATCHED)
 		command_proposal(judged->rules, &judged->world, options->command, &proposal);
@@ -210,7 +214,7 @@ int run_commands_judge(const struct run_options *options, const struct run_place
 
 	if (status != CLI_OK)
 		status = err_set(why, CLI_REFUSED, "the paths of the policy cannot be read");
-	else if (judged.rules && is_allowed(&judged, is_typed))
+	else if (judged.rules && is_allowed(&judged, is_typed, false))
 		status = find_program(argv[0], &judged.world, &judged.verdict, ret, why);
 	else if (judged.rules)
 		status = refuse_judged(&judged, argv, why);
