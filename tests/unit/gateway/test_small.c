@@ -167,6 +167,7 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	report.facts.dst = (struct policy_destination){ 0 };
 	traffic_count_report(&trips, &report, &report.verdict); /* of no destination: of no trip */
 	ck_assert_uint_eq(trips.others.denied, 0);
+	ck_assert_uint_eq(trips.others.unnamed, 1);
 	traffic_done(&trips);
 }
 END_TEST
