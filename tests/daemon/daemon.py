@@ -174,7 +174,7 @@ def decides(world):
         run = subprocess.run([*program, place], capture_output=True, text=True, timeout=LONG, env=world.env, check=False)
         assert "good.test" in run.stdout, (program[0], run)
     refused = world.curl(place, "http://bad.test/")
-    assert "(rule_deny)" in refused and "because: use good.test" in refused, refused
+    assert "(rule_deny)" in refused and 'deny bad.test because "use good.test"' in refused, refused
     assert "(default_deny)" in world.curl(place, "http://asked.test/")
     assert "(own_listener)" in world.curl(place, f"http://127.0.0.1:{daemon.served()[0][1]}/")
     assert "(own_listener)" in world.curl(place, "http://localhost:1/")

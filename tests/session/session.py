@@ -393,7 +393,7 @@ print("inside:", seen)
 
 def hello():
     version = b"0.1.0"
-    return struct.pack("=HII", 1, 6, len(version)) + version
+    return struct.pack("=HII", 1, 7, len(version)) + version
 
 
 def talk(path):
