@@ -339,6 +339,7 @@ static void run_done(struct run *run)
 		event_del(&run->signals[i]);
 	loop_timer_stop(&run->term);
 	run_into_free(run->into);
+	run_programs_end(run->programs); /* it has questions at the gateway */
 	run->gateway->ops->close(run->gateway);
 	exec_process_free(run->process);
 	run_programs_free(run->programs);

@@ -27,8 +27,8 @@ struct program_ask {
 	struct program_asks *asks;
 	struct gateway_agent_asked *asked;
 	struct loop_timer timer;
-	char *path, *cwd, *rule, **argv;
-	uint64_t device, inode;
+	struct orchestrator_judged *judged; /* the first one */
+	char *rule;
 	uint64_t ids[WAITING_MAX];
 	size_t id_count;
 	int64_t since_ms; /* asked; in `denied`: denied */
@@ -42,31 +42,37 @@ struct program_asks {
 	unsigned int count, allowed_count, denied_count;
 };
 
-static const char *const *words_of(const struct program_ask *ask)
-{
-	return (const char *const *)ask->argv;
-}
-
 static void ask_free(struct program_ask *ask)
 {
 	loop_timer_stop(&ask->timer);
-	free(ask->path);
-	free(ask->cwd);
+	orchestrator_judged_free(ask->judged);
 	free(ask->rule);
-	mem_free_list(ask->argv);
 	free(ask);
 }
 
-static bool is_equal(const struct program_ask *ask, const struct orchestrator_judged *judged)
+static bool is_same_file(const struct exec_program *left, const struct exec_program *right)
+{
+	return left->device == right->device && left->inode == right->inode &&
+	       strcmp(left->path, right->path) == 0;
+}
+
+/* The #! line of a script may change while it is asked about. */
+static bool is_same_program(const struct exec_program *left, const struct exec_program *right)
+{
+	return is_same_file(left, right) && !left->interpreter == !right->interpreter &&
+	       (!left->interpreter || is_same_file(left->interpreter, right->interpreter));
+}
+
+static bool is_equal(const struct orchestrator_judged *left,
+		     const struct orchestrator_judged *right)
 {
 	size_t i = 0;
 
-	if (ask->device != judged->program->device || ask->inode != judged->program->inode ||
-	    strcmp(ask->path, judged->program->path) != 0 || strcmp(ask->cwd, judged->cwd) != 0)
+	if (!is_same_program(left->program, right->program) || strcmp(left->cwd, right->cwd) != 0)
 		return false;
-	while (ask->argv[i] && judged->argv[i] && strcmp(ask->argv[i], judged->argv[i]) == 0)
+	while (left->argv[i] && right->argv[i] && strcmp(left->argv[i], right->argv[i]) == 0)
 		i++;
-	return !ask->argv[i] && !judged->argv[i];
+	return !left->argv[i] && !right->argv[i];
 }
 
 static struct program_ask *find(const struct program_ask_list *list,
@@ -75,7 +81,7 @@ static struct program_ask *find(const struct program_ask_list *list,
 	struct program_ask *ask;
 
 	TAILQ_FOREACH (ask, list, entry) {
-		if (is_equal(ask, judged))
+		if (is_equal(ask->judged, judged))
 			break;
 	}
 	return ask;
@@ -106,8 +112,7 @@ static void end(struct program_ask *ask, bool is_allowed, const char *how)
 {
 	const struct program_asks *asks = ask->asks;
 	const struct program_answer answer = {
-		.path = ask->path,
-		.argv = words_of(ask),
+		.judged = ask->judged,
 		.ids = ask->ids,
 		.id_count = ask->id_count,
 		.is_allowed = is_allowed,
@@ -121,7 +126,7 @@ static int record(const struct program_ask *ask, bool is_allowed, enum policy_re
 		  const struct approver_answer *by, const char *through)
 {
 	const struct program_asks_config *config = &ask->asks->config;
-	auto_free char *shown = text_command_line(words_of(ask), RECORD_MAX);
+	auto_free char *shown = text_command_line(ask->judged->argv, RECORD_MAX);
 	const struct gateway_decided decided = {
 		.exec = config->exec,
 		.kind = "program",
@@ -130,7 +135,7 @@ static int record(const struct program_ask *ask, bool is_allowed, enum policy_re
 		.by = by ? by->by : NULL,
 		.through = through,
 		.shown = shown,
-		.program = ask->path,
+		.program = ask->judged->program->path,
 		.rule = ask->rule,
 		.words = by ? by->words : NULL,
 		.waited_ms = loop_now_ms(config->loop) - ask->since_ms,
@@ -198,15 +203,19 @@ static struct gateway_agent_asked *show(struct program_ask *ask,
 					const struct command_verdict *verdict, bool may_keep)
 {
 	const struct program_asks_config *config = &ask->asks->config;
-	auto_free char *command = text_command_line(words_of(ask), SHOWN_MAX);
-	struct gateway_agent_line lines[6] = {
+	auto_free char *command = text_command_line(ask->judged->argv, SHOWN_MAX);
+	const struct orchestrator_judged *judged = ask->judged;
+	struct gateway_agent_line lines[7] = {
 		{ "command", command },
-		{ "program", ask->path },
-		{ "directory", ask->cwd },
+		{ "program", judged->program->path },
+		{ "directory", judged->cwd },
 		{ "rule", ask->rule },
 	};
 	size_t count = 4;
 
+	if (judged->program->interpreter)
+		lines[count++] =
+			(struct gateway_agent_line){ "run by", judged->program->interpreter->path };
 	if (verdict->because[0])
 		lines[count++] = (struct gateway_agent_line){ "because", verdict->because };
 	if (verdict->danger[0])
@@ -242,11 +251,7 @@ enum policy_reason program_asks_add(struct program_asks *asks,
 		return POLICY_OVERLOADED;
 	ask = mem_new(sizeof(*ask));
 	ask->asks = asks;
-	ask->path = mem_strdup(judged->program->path);
-	ask->device = judged->program->device;
-	ask->inode = judged->program->inode;
-	ask->cwd = mem_strdup(judged->cwd);
-	ask->argv = mem_copy_list(judged->argv);
+	ask->judged = orchestrator_judged_copy(judged);
 	ask->rule = mem_strdup(verdict->rule[0] ? verdict->rule : "the default: ask");
 	ask->ids[ask->id_count++] = judged->id;
 	ask->since_ms = loop_now_ms(config->loop);

@@ -16,9 +16,8 @@ struct program_asks;
 
 /* The end of a question. Borrowed. */
 struct program_answer {
-	const char *path;
-	const char *const *argv;
-	const uint64_t *ids; /* of struct orchestrator_judged */
+	const struct orchestrator_judged *judged; /* the first one */
+	const uint64_t *ids;                      /* of all */
 	size_t id_count;
 	bool is_allowed;
 	const char *how; /* "denied by ana (uid 1000) on tty"; for people */

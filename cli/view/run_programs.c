@@ -23,7 +23,8 @@ struct run_programs {
 	struct run_programs_config config;
 	bool has_started;
 	struct orchestrator_judge *judge;
-	struct program_asks *asks; /* NULL: nobody is asked */
+	struct orchestrator_judge *again; /* what a person has allowed */
+	struct program_asks *asks;        /* NULL: nobody is asked */
 	char **writable;
 	char *refused[REFUSED_MAX]; /* for the report: "COMMAND: why" */
 	size_t refused_count, more;
@@ -52,7 +53,7 @@ static const char *why_of(enum command_action said, enum policy_reason reason)
 	if (said == COMMAND_DENY)
 		return "the policy denies this program";
 	if (reason == POLICY_OVERLOADED)
-		return "too many questions about programs are open";
+		return "there were too many questions about programs";
 	if (said == COMMAND_ASK)
 		return "the policy asks about this program, and nobody could be asked";
 	return reason == POLICY_NO_APPROVER
@@ -144,8 +145,12 @@ static int decide(const struct orchestrator_judged *judged, const struct command
 	struct command_world world;
 
 	command_world_init(&world, &places);
-	return (int)policy_decide_program(*programs->config.policy, &world, opened, judged->argv,
-					  ret);
+	int action = (int)policy_decide_program(*programs->config.policy, &world, opened,
+						judged->argv, ret);
+
+	if (world.resolve(judged->program->path, &ret->program, world.arg) < 0)
+		ret->program = (struct command_file){ 0 };
+	return action;
 }
 
 static void refuse_unjudged(struct run_programs *programs, const struct orchestrator_judged *judged,
@@ -167,9 +172,15 @@ static enum policy_action earlier(const struct run_programs *programs,
 						     : POLICY_ASK;
 }
 
-/* May the command change the file? Only the names are compared: the file is not touched. */
-static bool is_theirs(const struct run_programs *programs, const char *path)
+/* May the command change the file? It can if the sandbox has another file at its path than the
+ * machine, as in its own /tmp; else only the names are compared. */
+static bool is_theirs(const struct run_programs *programs, const struct exec_program *program,
+		      const struct command_file *here)
 {
+	const char *path = program->path;
+
+	if (here->device != program->device || here->inode != program->inode)
+		return true;
 	for (char *const *at = programs->writable; *at; at++) {
 		size_t len = strlen(*at);
 
@@ -179,6 +190,11 @@ static bool is_theirs(const struct run_programs *programs, const char *path)
 	return false;
 }
 
+static enum policy_reason denial_of(const struct orchestrator_judgement *judgement)
+{
+	return judgement->verdict.action == COMMAND_DENY ? POLICY_RULE_DENY : POLICY_DEFAULT_DENY;
+}
+
 /* POLICY_NONE: a question is open. Else the reason of the denial. */
 static enum policy_reason ask(struct run_programs *programs,
 			      const struct orchestrator_judged *judged,
@@ -186,14 +202,19 @@ static enum policy_reason ask(struct run_programs *programs,
 {
 	const struct command_verdict *verdict = &judgement->verdict;
 
-	if (verdict->action == COMMAND_DENY)
-		return POLICY_RULE_DENY;
 	if (!is_asked(judgement))
-		return POLICY_DEFAULT_DENY;
+		return denial_of(judgement);
 	if (!programs->asks)
 		return POLICY_NO_APPROVER;
 	return program_asks_add(programs->asks, judged, verdict,
-				!is_theirs(programs, judged->program->path));
+				!is_theirs(programs, judged->program, &verdict->program));
+}
+
+static void deny(struct run_programs *programs, const struct orchestrator_judged *judged,
+		 const struct orchestrator_judgement *judgement, enum policy_reason reason)
+{
+	note(programs, judged, &judgement->verdict, reason);
+	programs->config.answer(judged->id, false, programs->config.arg);
 }
 
 static void on_judged(const struct orchestrator_judged *judged,
@@ -212,24 +233,51 @@ static void on_judged(const struct orchestrator_judged *judged,
 					       programs->config.arg);
 	enum policy_reason reason = ask(programs, judged, judgement);
 
-	if (reason == POLICY_NONE)
-		return; /* on_answered() follows */
-	note(programs, judged, &judgement->verdict, reason);
-	programs->config.answer(judged->id, false, programs->config.arg);
+	if (reason != POLICY_NONE)
+		deny(programs, judged, judgement, reason);
+	/* else on_answered() follows */
+}
+
+/* The policy may have changed while a person was asked: what it denies now is denied. */
+static void on_judged_again(const struct orchestrator_judged *judged,
+			    const struct orchestrator_judgement *judgement, const char *why,
+			    void *arg)
+{
+	struct run_programs *programs = arg;
+
+	if (!judgement)
+		refuse_unjudged(programs, judged, why);
+	else if (judgement->action == POLICY_ALLOW || is_asked(judgement))
+		programs->config.answer(judged->id, true, programs->config.arg);
+	else
+		deny(programs, judged, judgement, denial_of(judgement));
+}
+
+static void judge(struct run_programs *programs, struct orchestrator_judge *by,
+		  const struct orchestrator_judged *judged)
+{
+	if (orchestrator_judge_add(by, judged) < 0)
+		refuse_unjudged(programs, judged, "too many programs wait for their judgement");
 }
 
 static void on_answered(const struct program_answer *answer, void *arg)
 {
 	struct run_programs *programs = arg;
-	auto_free char *command = text_command_line(answer->argv, SHOWN_MAX);
-	auto_free char *path = text_visible_dup(answer->path);
+	struct orchestrator_judged judged = *answer->judged;
+	auto_free char *command = text_command_line(judged.argv, SHOWN_MAX);
+	auto_free char *path = text_visible_dup(judged.program->path);
 
 	if (!answer->is_allowed) {
-		keep_path(programs, answer->path);
+		keep_path(programs, judged.program->path);
 		keep_line(programs, mem_printf("%s (%.256s): %s", command, path, answer->how));
 	}
-	for (size_t i = 0; i < answer->id_count; i++)
-		programs->config.answer(answer->ids[i], answer->is_allowed, programs->config.arg);
+	for (size_t i = 0; i < answer->id_count; i++) {
+		judged.id = answer->ids[i];
+		if (answer->is_allowed)
+			judge(programs, programs->again, &judged);
+		else
+			programs->config.answer(judged.id, false, programs->config.arg);
+	}
 }
 
 static void on_abort(void *arg)
@@ -259,12 +307,14 @@ static struct program_asks *asks_of(struct run_programs *programs)
 struct run_programs *run_programs_new(const struct run_programs_config *config)
 {
 	struct run_programs *programs = mem_new(sizeof(*programs));
-	const struct orchestrator_judge_config judge = {
+	struct orchestrator_judge_config judge = {
 		.loop = config->loop, .decide = decide, .done = on_judged, .arg = programs
 	};
 
 	programs->config = *config;
 	programs->judge = orchestrator_judge_new(&judge);
+	judge.done = on_judged_again;
+	programs->again = orchestrator_judge_new(&judge);
 	programs->asks = asks_of(programs);
 	programs->writable = mem_copy_list((const char *const *)config->writable);
 	mem_append_list(&programs->writable, mem_strdup(config->cwd));
@@ -276,6 +326,7 @@ void run_programs_end(struct run_programs *programs)
 	if (!programs)
 		return;
 	orchestrator_judge_free(take(programs->judge));
+	orchestrator_judge_free(take(programs->again));
 	program_asks_free(take(programs->asks));
 }
 
@@ -299,8 +350,8 @@ void run_programs_judge(struct run_programs *programs, const struct orchestrator
 	if (!programs->has_started && is_equal(judged->argv, programs->config.command)) {
 		programs->has_started = true;
 		programs->config.answer(judged->id, true, programs->config.arg);
-	} else if (orchestrator_judge_add(programs->judge, judged) < 0) {
-		refuse_unjudged(programs, judged, "too many programs wait for their judgement");
+	} else {
+		judge(programs, programs->judge, judged);
 	}
 }
 

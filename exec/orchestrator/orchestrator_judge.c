@@ -15,11 +15,16 @@
 #define RUNNING_MAX 4     /* processes of one command */
 #define WAITING_MAX 256   /* a process that is killed while it waits leaves its entry */
 
-struct waiting {
-	struct orchestrator_judge *judge;
-	struct orchestrator_judged judged; /* of the copies below */
+/* A struct orchestrator_judged and all that it points to. */
+struct copy {
+	struct orchestrator_judged judged; /* first */
 	struct exec_program program, interpreter;
 	char **argv, *cwd;
+};
+
+struct waiting {
+	struct orchestrator_judge *judge;
+	struct orchestrator_judged *judged;
 	struct aside *aside; /* NULL: it waits for its turn */
 	TAILQ_ENTRY(waiting) entry;
 };
@@ -36,22 +41,42 @@ static struct exec_program copy_program(const struct exec_program *program)
 				      NULL };
 }
 
+struct orchestrator_judged *orchestrator_judged_copy(const struct orchestrator_judged *judged)
+{
+	struct copy *copy = mem_new(sizeof(*copy));
+
+	copy->program = copy_program(judged->program);
+	if (judged->program->interpreter) {
+		copy->interpreter = copy_program(judged->program->interpreter);
+		copy->program.interpreter = &copy->interpreter;
+	}
+	copy->argv = mem_copy_list(judged->argv);
+	copy->cwd = mem_strdup(judged->cwd);
+	copy->judged = (struct orchestrator_judged){ judged->id, &copy->program,
+						     (const char *const *)copy->argv, copy->cwd };
+	return &copy->judged;
+}
+
+void orchestrator_judged_free(struct orchestrator_judged *judged)
+{
+	struct copy *copy = (struct copy *)judged;
+
+	if (!copy)
+		return;
+	free((char *)(uintptr_t)copy->program.path);
+	free((char *)(uintptr_t)copy->interpreter.path);
+	mem_free_list(copy->argv);
+	free(copy->cwd);
+	free(copy);
+}
+
 static struct waiting *waiting_new(struct orchestrator_judge *judge,
 				   const struct orchestrator_judged *judged)
 {
 	struct waiting *waiting = mem_new(sizeof(*waiting));
 
 	waiting->judge = judge;
-	waiting->program = copy_program(judged->program);
-	if (judged->program->interpreter) {
-		waiting->interpreter = copy_program(judged->program->interpreter);
-		waiting->program.interpreter = &waiting->interpreter;
-	}
-	waiting->argv = mem_copy_list(judged->argv);
-	waiting->cwd = mem_strdup(judged->cwd);
-	waiting->judged =
-		(struct orchestrator_judged){ judged->id, &waiting->program,
-					      (const char *const *)waiting->argv, waiting->cwd };
+	waiting->judged = orchestrator_judged_copy(judged);
 	return waiting;
 }
 
@@ -59,10 +84,7 @@ static struct waiting *waiting_new(struct orchestrator_judge *judge,
 static void waiting_free(struct waiting *waiting)
 {
 	aside_free(waiting->aside);
-	free((char *)(uintptr_t)waiting->program.path);
-	free((char *)(uintptr_t)waiting->interpreter.path);
-	mem_free_list(waiting->argv);
-	free(waiting->cwd);
+	orchestrator_judged_free(waiting->judged);
 	free(waiting);
 }
 
@@ -74,9 +96,9 @@ static void run(FILE *out, void *arg)
 	struct orchestrator_program opened;
 	struct orchestrator_judgement judgement = { 0 };
 
-	judgement.action =
-		config->decide(&waiting->judged, orchestrator_program(&waiting->program, &opened),
-			       &judgement.verdict, config->arg);
+	judgement.action = config->decide(waiting->judged,
+					  orchestrator_program(waiting->judged->program, &opened),
+					  &judgement.verdict, config->arg);
 	(void)fwrite(&judgement, sizeof(judgement), 1, out); /* into memory */
 }
 
@@ -94,7 +116,7 @@ static void on_done(int result, const char *bytes, size_t len, void *arg)
 	TAILQ_REMOVE(&judge->waiting, waiting, entry);
 	judge->count--;
 	judge->running--;
-	judge->config.done(&waiting->judged, is_judged ? &judgement : NULL,
+	judge->config.done(waiting->judged, is_judged ? &judgement : NULL,
 			   aside_words(result == 0 ? -EPIPE : result), judge->config.arg);
 	waiting_free(waiting);
 	start_next(judge);

@@ -18,6 +18,9 @@ struct orchestrator_judged {
 	const char *const *argv;
 	const char *cwd;
 };
+/* Returned owned. */
+struct orchestrator_judged *orchestrator_judged_copy(const struct orchestrator_judged *judged);
+void orchestrator_judged_free(struct orchestrator_judged *judged); /* NULL is fine */
 /* All that the process tells. */
 struct orchestrator_judgement {
 	struct command_verdict verdict;

@@ -285,6 +285,41 @@ def a_program_elsewhere(world):
     screen.close()
 
 
+def lines_of(world):
+    """The lines of the questions that are open, by their labels."""
+    return [dict(question["lines"]) for question in world.questions()]
+
+
+def a_program_that_changes(world):
+    """A file that only the sandbox has is its command's own. A script with another interpreter is another program. What the policy denies by now is not allowed by an answer to an older question."""
+    options = judged(world, "command allow cp", "command allow sleep", "command ask /dev/shm/own", f"command ask {world.work}/own", "command ask mkdir")
+    screen = Screen(world, "own", "cp /bin/true /dev/shm/own; /dev/shm/own; exit 3", options)
+    screen.shows("  command   /dev/shm/own")
+    assert world.questions()[0]["choices"] == ["deny once", "allow once", "abort"], world.questions()
+    screen.answer("n")
+    assert screen.ends() == 3
+    screen.close()
+    script = "printf '#!/bin/%s\n' sh >own; chmod +x own; ./own & until [ -e go ]; do sleep 0.1; done; printf '#!/bin/%s\n' sleep >own; ./own; exit 3"
+    screen = Screen(world, "script", script, options)
+    screen.shows(f"  run by    {os.path.realpath('/bin/sh')}")
+    (world.work / "go").touch()
+    until(lambda: len(world.questions()) == 2, SECONDS, "not another question")
+    assert [lines["run by"] for lines in lines_of(world)] == [os.path.realpath(f"/bin/{name}") for name in ("sh", "sleep")], lines_of(world)
+    for question in world.questions():
+        world.sally("approve", "deny", question["id"], check=True)
+    screen.ends()
+    screen.close()
+    screen = Screen(world, "denied", "mkdir denied; exit 3", options)
+    screen.shows("  command   mkdir denied")
+    judged(world, "command deny mkdir")
+    until(lambda: [r for r in screen.records() if r["event"] == "policy_reloaded"], SECONDS, "the policy was not read again")
+    screen.answer("y")
+    assert screen.ends() == 3 and not (world.work / "denied").exists()
+    reasons = [record["reason"] for record in programs(screen.records())]  # sh tries each folder of PATH
+    assert reasons[0] == "granted_once" and set(reasons[1:]) == {"rule_deny"}, screen.records()
+    screen.close()
+
+
 def painted_program(world):
     """What the command writes to a pipe could cover a question about a program, which has no name to type: it is allowed elsewhere."""
     options = judged(world, "command ask mkdir")
@@ -788,7 +823,7 @@ def a_day(world):
     screen.close()
 
 
-CASES = [vim, less, painted, counter, two_gates, painted_by_a_pipe, a_program, a_program_elsewhere, painted_program, hostile, keys_are_not_the_commands, words_to_whoever_asked, look_alike, no_terminal_of_its_own, many_at_once, a_day, resized, tmux_window,
+CASES = [vim, less, painted, counter, two_gates, painted_by_a_pipe, a_program, a_program_elsewhere, a_program_that_changes, painted_program, hostile, keys_are_not_the_commands, words_to_whoever_asked, look_alike, no_terminal_of_its_own, many_at_once, a_day, resized, tmux_window,
          tmux_window_is_closed, tmux_window_keys, tmux_cannot_be_reached, tmux_is_another, tmux_of_the_command,
          gate_dies,
          gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]
