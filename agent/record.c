@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "exec/orchestrator/orchestrator_decided.h"
+#include "exec/orchestrator/orchestrator_judge.h"
 #include "gateway/gateway_decided.h"
 
 #define SHOWN_MAX 1024 /* bytes of the subject of a decision */
@@ -127,7 +128,7 @@ int record_decided(const struct orchestrator_decided *decided, void *arg)
 		.by = record_by(decided->by, decided->name),
 		.through = decided->through ? decided->through : bys[decided->by].through,
 		.shown = shown,
-		.program = is_program ? task->file : NULL,
+		.program = is_program ? task->program->program->path : NULL,
 		.grants = is_program ? NULL : decided->grants,
 		.rule = is_program ? task->rule : decided->rule,
 		.words = decided->words,

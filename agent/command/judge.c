@@ -35,7 +35,7 @@ static void record_rule(const struct task_exec *exec, const struct exec_program 
 /* Records that the question could not be asked. */
 static void record_overload(const struct task *task, const char *words)
 {
-	record(task->of, &(struct gateway_refused){ .path = task->file,
+	record(task->of, &(struct gateway_refused){ .path = task->program->program->path,
 						    .command = task->line,
 						    .reason = POLICY_OVERLOADED,
 						    .rule = task->rule,
@@ -61,57 +61,6 @@ static int decide(const struct orchestrator_judged *judged, const struct command
 	return (int)ret->action;
 }
 
-/* The question was answered by a decider; the answer was recorded already. */
-static void on_judged(struct task *task, const struct orchestrator_result *result)
-{
-	struct agent *agent = task->session->agent;
-
-	if (task->of)
-		answer(task->of, task->program, result->kind == ORCHESTRATOR_DONE);
-	task_free(task);
-	client_look(agent);
-}
-
-static const struct task_ops program_ops = { .kind = TASK_PROGRAM, .done = on_judged };
-
-/* Asks about the program as one additional access of the running exec, with the requester's words
- * and the rule's. */
-static void put(struct task_exec *exec, uint64_t id, const struct exec_program *program,
-		const char *const *argv, const struct command_verdict *verdict)
-{
-	struct session *session = exec->task->session;
-	auto_free char *line = text_command_line(argv, COMMAND_MAX);
-	auto_free char *reason = mem_printf("a rule asks: %s",
-					    verdict->because[0] ? verdict->because : verdict->rule);
-	const struct orchestrator_access access = { .what = ORCHESTRATOR_PROGRAM,
-						    .name = program->path };
-	struct orchestrator_request request = {
-		.kind = ORCHESTRATOR_PERMISSIONS,
-		.cwd = exec->task->cwd,
-		.argv = argv,
-		.accesses = &access,
-		.access_count = 1,
-		.is_one_shot = true,
-		.reason = reason,
-		.justification = exec->task->justification,
-		.exec = exec->number,
-	};
-	struct task *task = task_new(session, &program_ops, exec->task->id);
-	struct err why = { 0 };
-
-	task->of = exec;
-	task->program = id;
-	task->file = mem_strdup(program->path);
-	task->rule = mem_strdup(verdict->rule);
-	task->line = take(line);
-	task->number = exec->task->number;
-	if (task_begin(task, &request, &why) == 0)
-		return;
-	record_overload(task, why.text);
-	task_free(task);
-	answer(exec, id, false);
-}
-
 /* Records that the rules could not be applied, so that the program does not start. */
 static void refuse(struct task_exec *exec, const struct orchestrator_judged *judged,
 		   const char *words)
@@ -125,6 +74,105 @@ static void refuse(struct task_exec *exec, const struct orchestrator_judged *jud
 	answer(exec, judged->id, false);
 }
 
+/* Starts *@judge if it was not needed before. Without rules every program is allowed. */
+static void judge_by(struct task_exec *exec, struct orchestrator_judge **judge,
+		     const struct orchestrator_judge_config *config,
+		     const struct orchestrator_judged *judged)
+{
+	const struct command_rules *rules = exec->task->session->agent->rules;
+
+	if (!rules || command_rules_count(rules) == 0)
+		return answer(exec, judged->id, true);
+	if (!*judge)
+		*judge = orchestrator_judge_new(config);
+	if (orchestrator_judge_add(*judge, judged) < 0)
+		refuse(exec, judged, "too many programs wait for their judgement");
+}
+
+/* It is allowed, or a rule denies it. */
+static void settle(struct task_exec *exec, const struct orchestrator_judged *judged,
+		   const struct command_verdict *verdict)
+{
+	answer(exec, judged->id, verdict->action != COMMAND_DENY);
+	if (verdict->action == COMMAND_DENY)
+		record_rule(exec, judged->program, judged->argv, verdict);
+}
+
+static void on_decided_again(const struct orchestrator_judged *judged,
+			     const struct orchestrator_judgement *judgement, const char *why,
+			     void *arg)
+{
+	if (judgement)
+		settle(arg, judged, &judgement->verdict);
+	else
+		refuse(arg, judged, why);
+}
+
+/* The rules may have changed while the question was open. */
+static void decide_again(struct task_exec *exec, const struct orchestrator_judged *judged)
+{
+	const struct orchestrator_judge_config config = {
+		.loop = exec->task->session->agent->loop,
+		.decide = decide,
+		.done = on_decided_again,
+		.arg = exec,
+	};
+
+	judge_by(exec, &exec->again, &config, judged);
+}
+
+/* The question was answered by a decider; the answer was recorded already. */
+static void on_judged(struct task *task, const struct orchestrator_result *result)
+{
+	struct agent *agent = task->session->agent;
+
+	if (task->of && result->kind == ORCHESTRATOR_DONE)
+		decide_again(task->of, task->program);
+	else if (task->of)
+		answer(task->of, task->program->id, false);
+	task_free(task);
+	client_look(agent);
+}
+
+static const struct task_ops program_ops = { .kind = TASK_PROGRAM, .done = on_judged };
+
+/* Asks about the program as one additional access of the running exec, with the requester's words
+ * and the rule's. */
+static void put(struct task_exec *exec, const struct orchestrator_judged *judged,
+		const struct command_verdict *verdict)
+{
+	struct session *session = exec->task->session;
+	auto_free char *line = text_command_line(judged->argv, COMMAND_MAX);
+	auto_free char *reason = mem_printf("a rule asks: %s",
+					    verdict->because[0] ? verdict->because : verdict->rule);
+	const struct orchestrator_access access = { .what = ORCHESTRATOR_PROGRAM,
+						    .name = judged->program->path };
+	struct orchestrator_request request = {
+		.kind = ORCHESTRATOR_PERMISSIONS,
+		.cwd = exec->task->cwd,
+		.argv = judged->argv,
+		.accesses = &access,
+		.access_count = 1,
+		.is_one_shot = true,
+		.reason = reason,
+		.justification = exec->task->justification,
+		.exec = exec->number,
+	};
+	struct task *task = task_new(session, &program_ops, exec->task->id);
+	struct err why = { 0 };
+
+	task->of = exec;
+	task->program = orchestrator_judged_copy(judged);
+	task->rule = mem_strdup(verdict->rule);
+	task->line = take(line);
+	task->number = exec->task->number;
+	if (task_begin(task, &request, &why) == 0)
+		return;
+	record_overload(task, why.text);
+	task_free(task);
+	answer(exec, judged->id, false);
+}
+
 static void on_decided(const struct orchestrator_judged *judged,
 		       const struct orchestrator_judgement *judgement, const char *why, void *arg)
 {
@@ -134,13 +182,11 @@ static void on_decided(const struct orchestrator_judged *judged,
 	if (!verdict)
 		return refuse(exec, judged, why);
 	if (verdict->action == COMMAND_ASK)
-		return put(exec, judged->id, judged->program, judged->argv, verdict);
-	answer(exec, judged->id, verdict->action != COMMAND_DENY);
-	if (verdict->action == COMMAND_DENY)
-		record_rule(exec, judged->program, judged->argv, verdict);
+		return put(exec, judged, verdict);
+	settle(exec, judged, verdict);
 }
 
-static struct orchestrator_judge *judge_of(struct task_exec *exec)
+void judge_ask(struct task_exec *exec, const struct orchestrator_judged *judged)
 {
 	const struct orchestrator_judge_config config = {
 		.loop = exec->task->session->agent->loop,
@@ -149,24 +195,13 @@ static struct orchestrator_judge *judge_of(struct task_exec *exec)
 		.arg = exec,
 	};
 
-	if (!exec->judge)
-		exec->judge = orchestrator_judge_new(&config);
-	return exec->judge;
-}
-
-void judge_ask(struct task_exec *exec, const struct orchestrator_judged *judged)
-{
-	const struct command_rules *rules = exec->task->session->agent->rules;
-
-	if (!rules || command_rules_count(rules) == 0)
-		return answer(exec, judged->id, true);
-	if (orchestrator_judge_add(judge_of(exec), judged) < 0)
-		refuse(exec, judged, "too many programs wait for their judgement");
+	judge_by(exec, &exec->judge, &config, judged);
 }
 
 void judge_drop(struct task_exec *exec)
 {
 	orchestrator_judge_free(take(exec->judge));
+	orchestrator_judge_free(take(exec->again));
 }
 
 void judge_exec_ended(struct task_exec *exec)

@@ -11,6 +11,7 @@
 #include "agent/command/task_exec.h"
 #include "base/process/aside.h"
 #include "base/mem.h"
+#include "exec/orchestrator/orchestrator_judge.h"
 
 struct task *task_new(struct session *session, const struct task_ops *ops, const char *id)
 {
@@ -140,7 +141,7 @@ void task_free(struct task *task)
 	mem_free_list(task->own_env);
 	json_decref(task->first);
 	free(task->poll_id);
-	free(task->file);
+	orchestrator_judged_free(task->program);
 	free(task->line);
 	free(task->rule);
 	free(task->justification);

@@ -23,6 +23,7 @@ struct exec_sandbox;
 struct orchestrator_exec;
 struct orchestrator_request;
 struct orchestrator_result;
+struct orchestrator_judged;
 struct session;
 struct task;
 struct task_exec;
@@ -73,8 +74,8 @@ struct task {
 	char *poll_id;               /* of the submission that waits for output; NULL: none */
 	struct extra permits, given; /* wanted; EXEC: and granted by an earlier approval */
 	struct task_exec *of;        /* TASK_PROGRAM: of this exec, and the program to answer: */
-	uint64_t program;
-	char *file, *line, *rule; /* the file, its words and the requester; owned */
+	struct orchestrator_judged *program; /* owned, as its words and the rule that asks: */
+	char *line, *rule;
 	TAILQ_ENTRY(task) entry;
 };
 

@@ -42,6 +42,7 @@ struct task_exec {
 	struct task_exec_look look; /* its search, before it has a result: it was not started */
 	struct exec *running;
 	struct orchestrator_judge *judge; /* NULL: it has started no program that was judged */
+	struct orchestrator_judge *again; /* NULL: no person has allowed one */
 	struct exec_result result;
 	bool has_result;  /* it has ended; the gateway has not finished with it */
 	bool has_settled; /* the orchestrator was told its end */

@@ -652,6 +652,24 @@ def intercepted_programs(stage):
     assert all(record["rule"] and record["exec"] for record in records), records
 
 
+def intercepted_and_denied_meanwhile(stage):
+    """An answer to an older question does not start a program that a rule denies by now."""
+    stage.policy("command ask touch\n")
+    client = stage.client()
+    client.configure("on-request", intercept_exec=True)
+    id = client.send("exec", command=["make", "-f", "-"], input=True)
+    number = client.next("exec_begin", id=id)["exec"]
+    client.send("write_input", exec=number, text="all:\n\t@touch made\n", eof=True)
+    question = client.next("approval_request")
+    (stage.top / "policy").write_text("version 1\ncommand deny touch because \"not any more\"\n")
+    until(lambda: any(record["event"] == "policy_reloaded" for record in stage.records()), 120, "the policy was not read again")
+    client.answer(question, "approved")
+    end = client.next("exec_end", id=id)
+    assert not (stage.work / "made").exists(), end
+    records = [record for record in stage.records() if record.get("kind") == "program"]
+    assert records[0]["reason"] == "granted_once" and {record["reason"] for record in records[1:]} == {"rule_deny"}, records
+
+
 def intercepted_scripts(stage):
     """A script's interpreter is judged as in a run: a rule that denies sed denies scripts for sed."""
     stage.policy("command deny sed because \"no streams\"\n")
@@ -951,7 +969,7 @@ CASES = [let_out_once, hooks_speak_first, no_hook_types_a_domain, a_hook_for_per
          a_retry_is_its_own_question, a_retry_is_remembered, a_retry_is_remembered_for_good, permissions_for_the_session, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, the_gates_own_is_not_asked_about, granular,
          for_the_session, everyday_scripts, no_script_passes_a_denial, no_list_is_ignored, with_an_environment, with_a_program_of_the_command, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time, interrupted_while_it_is_asked,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
-         intercepted_programs, intercepted_scripts, intercepted_by_the_option, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
+         intercepted_programs, intercepted_and_denied_meanwhile, intercepted_scripts, intercepted_by_the_option, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
 
 if __name__ == "__main__":
     harness.main(CASES)
