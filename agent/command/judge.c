@@ -149,7 +149,7 @@ static void put(struct task_exec *exec, const struct orchestrator_judged *judged
 						    .name = judged->program->path };
 	struct orchestrator_request request = {
 		.kind = ORCHESTRATOR_PERMISSIONS,
-		.cwd = exec->task->cwd,
+		.cwd = judged->cwd,
 		.argv = judged->argv,
 		.accesses = &access,
 		.access_count = 1,

@@ -620,16 +620,18 @@ def intercepted_programs(stage):
     stage.policy("command deny env because \"no env\"\ncommand ask touch\n")
     client = stage.client()
     client.configure("on-request", intercept_exec=True)
-    id = client.send("exec", command=["make", "-f", "-"], input=True)
+    (stage.work / "in").mkdir()
+    id = client.send("exec", command=["make", "-C", "in", "-f", "-"], input=True)
     number = client.next("exec_begin", id=id)["exec"]
     client.send("write_input", exec=number, text="all:\n\t-@/usr/bin/env\n\t@touch made\n", eof=True)
     question = client.next("approval_request")
     assert question["kind"] == "permissions" and number in question["execs"], question
     assert any(access["what"] == "program" for access in question["accesses"]), question
     assert "command ask touch" in question["because"] and question["command"] == ["touch", "made"], question
+    assert question["cwd"] == str(stage.work / "in"), question
     client.answer(question, "approved")
     end = client.next("exec_end", id=id)
-    assert (stage.work / "made").exists(), end
+    assert (stage.work / "in/made").exists(), end
     assert any(e["what"] == "program" and e["path"].endswith("/env") for e in end["evidence"]), end["evidence"]
     id = client.send("exec", command=["make", "-f", "-"], input=True)
     number = client.next("exec_begin", id=id)["exec"]
