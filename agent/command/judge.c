@@ -136,8 +136,8 @@ static void on_judged(struct task *task, const struct orchestrator_result *resul
 
 static const struct task_ops program_ops = { .kind = TASK_PROGRAM, .done = on_judged };
 
-/* Asks about the program as one additional access of the running exec, with the requester's words
- * and the rule's. */
+/* Asks about the program, and the interpreter of a script, as additional accesses of the running
+ * exec, with the requester's words and the rule's. */
 static void put(struct task_exec *exec, const struct orchestrator_judged *judged,
 		const struct command_verdict *verdict)
 {
@@ -145,14 +145,17 @@ static void put(struct task_exec *exec, const struct orchestrator_judged *judged
 	auto_free char *line = text_command_line(judged->argv, COMMAND_MAX);
 	auto_free char *reason = mem_printf("a rule asks: %s",
 					    verdict->because[0] ? verdict->because : verdict->rule);
-	const struct orchestrator_access access = { .what = ORCHESTRATOR_PROGRAM,
-						    .name = judged->program->path };
+	const struct exec_program *reader = judged->program->interpreter;
+	const struct orchestrator_access accesses[] = {
+		{ .what = ORCHESTRATOR_PROGRAM, .name = judged->program->path },
+		{ .what = ORCHESTRATOR_PROGRAM, .name = reader ? reader->path : NULL },
+	};
 	struct orchestrator_request request = {
 		.kind = ORCHESTRATOR_PERMISSIONS,
 		.cwd = judged->cwd,
 		.argv = judged->argv,
-		.accesses = &access,
-		.access_count = 1,
+		.accesses = accesses,
+		.access_count = reader ? 2 : 1,
 		.is_one_shot = true,
 		.reason = reason,
 		.justification = exec->task->justification,

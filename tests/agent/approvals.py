@@ -2,6 +2,7 @@
 """Which questions are asked in each approval mode, and what an answer permits. usage: approvals.py SALLYPORT [CASE...]"""
 
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -654,6 +655,25 @@ def intercepted_programs(stage):
     assert all(record["rule"] and record["exec"] for record in records), records
 
 
+def intercepted_scripts_are_asked_about(stage):
+    """A question about a script names its interpreter: with another one it is another question."""
+    stage.policy(f"command ask {stage.work}/script\n")
+    script = stage.work / "script"
+    client = stage.client()
+    client.configure("on-request", intercept_exec=True)
+    sent = []
+    for reader in ("sh", "sleep"):
+        script.write_text(f"#!/bin/{reader}\n")
+        script.chmod(0o755)
+        sent.append(client.send("exec", command=["env", "./script"]))
+        question = client.next("approval_request")
+        assert [access["name"] for access in question["accesses"]] == [str(script), os.path.realpath(f"/bin/{reader}")], question
+        assert question["ids"] == sent[-1:], question
+    for id in sent:
+        client.send("cancel", exec=client.next("exec_begin", id=id)["exec"])
+        client.next("exec_end", id=id)
+
+
 def intercepted_and_denied_meanwhile(stage):
     """An answer to an older question does not start a program that a rule denies by now."""
     stage.policy("command ask touch\n")
@@ -971,7 +991,7 @@ CASES = [let_out_once, hooks_speak_first, no_hook_types_a_domain, a_hook_for_per
          a_retry_is_its_own_question, a_retry_is_remembered, a_retry_is_remembered_for_good, permissions_for_the_session, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, the_gates_own_is_not_asked_about, granular,
          for_the_session, everyday_scripts, no_script_passes_a_denial, no_list_is_ignored, with_an_environment, with_a_program_of_the_command, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time, interrupted_while_it_is_asked,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
-         intercepted_programs, intercepted_and_denied_meanwhile, intercepted_scripts, intercepted_by_the_option, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
+         intercepted_programs, intercepted_and_denied_meanwhile, intercepted_scripts, intercepted_scripts_are_asked_about, intercepted_by_the_option, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
 
 if __name__ == "__main__":
     harness.main(CASES)
