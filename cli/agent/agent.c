@@ -351,15 +351,16 @@ int agent_options_check(const struct agent_options *options, enum cli_command co
 	return CLI_OK;
 }
 
-/* The gate of each client ends by itself, so the server has no status and no file for them. */
+/* The gate of each client ends by itself, so the server has no status, file or port for them. */
 static int check_options(const struct agent_options *options)
 {
 	const struct run_options *run = &options->run;
 
-	return options->socket && (run->must_fail_on_ask || run->must_fail_on_deny || run->bundle)
+	return options->socket && (run->must_fail_on_ask || run->must_fail_on_deny || run->bundle ||
+				   run->metrics)
 		       ? options_wrong(CLI_AGENT,
-				       "--fail-on-ask, --fail-on-deny and --bundle are about one "
-				       "client; --socket serves several")
+				       "--fail-on-ask, --fail-on-deny, --bundle and --metrics are "
+				       "about one client; --socket serves several")
 		       : CLI_OK;
 }
 

@@ -126,7 +126,7 @@ def a_denial(stage):
 def options(stage):
     folder = stage.top / "folder"
     folder.mkdir(mode=0o700)
-    for option in ("--fail-on-ask", "--fail-on-deny", f"--bundle={stage.top / 'asked'}"):
+    for option in ("--fail-on-ask", "--fail-on-deny", f"--bundle={stage.top / 'asked'}", "--metrics=127.0.0.1:0"):
         run = stage.sally("agent", "--socket", str(folder / "socket"), option)
         assert run.returncode == 2 and "--socket serves several" in run.stderr, run
     run = stage.sally("agent", "--bundle", str(stage.top / "none/asked"))

@@ -5,7 +5,9 @@ program and a destination, regardless of its source; and it says what happened t
 import ctypes
 import errno
 import fcntl
+import re
 import subprocess
+import urllib.request
 
 import harness
 import reviewer
@@ -102,7 +104,7 @@ def all_are_counted(stage):
     """Each decision is counted by tool, decision and source, in `list` and at the end, as it is recorded."""
     web = stage.web("a.test")
     stage.policy('command ask cat\ncommand deny rm\nallow http://a.test\n' + hook(stage, "exec"))
-    client = stage.client()
+    client = stage.client("--metrics", "127.0.0.1:0", stderr=open(stage.top / "said", "wb"))
     client.configure("on-request")
     client.run(["true"])
     client.run(["rm", "x"])
@@ -123,6 +125,12 @@ def all_are_counted(stage):
     listed = client.next("listed", id=client.send("list", what="decisions"))["items"]
     got = {(item["tool"], item["decision"], item["source"]): item["count"] for item in listed}
     assert got == want, got
+    place = re.search(r"metrics are at (\S+)", (stage.top / "said").read_text())[1]
+    shown = urllib.request.urlopen(place, timeout=60).read().decode()
+    counts = {}
+    for verdict, kind, number in re.findall(r'^sallyport_decisions_total{verdict="(\w+)",kind="(\w+)",reason="\w+"} (\d+)$', shown, re.MULTILINE):
+        counts[kind, verdict] = counts.get((kind, verdict), 0) + int(number)
+    assert [counts[tool, verdict] for tool in ("exec", "patch") for verdict in ("allow", "deny")] == [6, 3, 1, 1], shown
     client.send("end_session")
     assert client.next("session_ended")["decisions"] == listed
     assert len(web.requests) == 1
