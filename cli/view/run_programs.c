@@ -135,7 +135,23 @@ void run_programs_refuse(struct run_programs *programs, const char *path)
 			     "it has no file, has changed, is traced, or has too many words");
 }
 
-/* In a separate process. */
+/* In a separate process. May the command change the file? It also can if the sandbox has another
+ * file at its path than the machine, as in its own /tmp. */
+static bool is_theirs(const struct run_programs *programs, const struct command_world *world,
+		      const struct exec_program *program)
+{
+	struct command_file here;
+
+	if (world->resolve(program->path, &here, world->arg) < 0 ||
+	    here.device != program->device || here.inode != program->inode)
+		return true;
+	for (char *const *at = programs->writable; *at; at++)
+		if (command_world_is_below(program->path, *at))
+			return true;
+	return program->interpreter && is_theirs(programs, world, program->interpreter);
+}
+
+/* In a separate process. The verdict's program has no path if it is theirs. */
 static int decide(const struct orchestrator_judged *judged, const struct command_opened *opened,
 		  struct command_verdict *ret, void *arg)
 {
@@ -148,8 +164,10 @@ static int decide(const struct orchestrator_judged *judged, const struct command
 	int action = (int)policy_decide_program(*programs->config.policy, &world, opened,
 						judged->argv, ret);
 
-	if (world.resolve(judged->program->path, &ret->program, world.arg) < 0)
-		ret->program = (struct command_file){ 0 };
+	ret->program = (struct command_file){ 0 };
+	if (!is_theirs(programs, &world, judged->program))
+		(void)snprintf(ret->program.path, sizeof(ret->program.path), "%s",
+			       judged->program->path);
 	return action;
 }
 
@@ -172,24 +190,6 @@ static enum policy_action earlier(const struct run_programs *programs,
 						     : POLICY_ASK;
 }
 
-/* May the command change the file? It can if the sandbox has another file at its path than the
- * machine, as in its own /tmp; else only the names are compared. */
-static bool is_theirs(const struct run_programs *programs, const struct exec_program *program,
-		      const struct command_file *here)
-{
-	const char *path = program->path;
-
-	if (here->device != program->device || here->inode != program->inode)
-		return true;
-	for (char *const *at = programs->writable; *at; at++) {
-		size_t len = strlen(*at);
-
-		if (strncmp(path, *at, len) == 0 && (len == 1 || path[len] == '/' || !path[len]))
-			return true;
-	}
-	return false;
-}
-
 static enum policy_reason denial_of(const struct orchestrator_judgement *judgement)
 {
 	return judgement->verdict.action == COMMAND_DENY ? POLICY_RULE_DENY : POLICY_DEFAULT_DENY;
@@ -206,8 +206,7 @@ static enum policy_reason ask(struct run_programs *programs,
 		return denial_of(judgement);
 	if (!programs->asks)
 		return POLICY_NO_APPROVER;
-	return program_asks_add(programs->asks, judged, verdict,
-				!is_theirs(programs, judged->program, &verdict->program));
+	return program_asks_add(programs->asks, judged, verdict, verdict->program.path[0] != '\0');
 }
 
 static void deny(struct run_programs *programs, const struct orchestrator_judged *judged,

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import sys
 import time
@@ -292,13 +293,25 @@ def lines_of(world):
 
 def a_program_that_changes(world):
     """A file that only the sandbox has is its command's own. A script with another interpreter is another program. What the policy denies by now is not allowed by an answer to an older question."""
-    options = judged(world, "command allow cp", "command allow sleep", "command ask /dev/shm/own", f"command ask {world.work}/own", "command ask mkdir")
+    rules = ["command allow cp", "command allow sleep", "command ask /dev/shm/own", f"command ask {world.work}/own", "command ask mkdir"]
+    options = judged(world, *rules)
     screen = Screen(world, "own", "cp /bin/true /dev/shm/own; /dev/shm/own; exit 3", options)
     screen.shows("  command   /dev/shm/own")
     assert world.questions()[0]["choices"] == ["deny once", "allow once", "abort"], world.questions()
     screen.answer("n")
     assert screen.ends() == 3
     screen.close()
+    (world.top / "real").mkdir()
+    (world.top / "link").symlink_to("real")
+    shutil.copy("/bin/true", world.top / "real/own")
+    linked = judged(world, f"command ask {world.top}/real/own")
+    screen = Screen(world, "linked", f"{world.top}/real/own; exit 3", [*linked, "--write", str(world.top / "link")])
+    screen.shows(f"  program   {world.top}/real/own")
+    assert world.questions()[0]["choices"] == ["deny once", "allow once", "abort"], world.questions()
+    screen.answer("n")
+    assert screen.ends() == 3
+    screen.close()
+    options = judged(world, *rules)
     script = "printf '#!/bin/%s\n' sh >own; chmod +x own; ./own & until [ -e go ]; do sleep 0.1; done; printf '#!/bin/%s\n' sleep >own; ./own; exit 3"
     screen = Screen(world, "script", script, options)
     screen.shows(f"  run by    {os.path.realpath('/bin/sh')}")
