@@ -239,8 +239,14 @@ enum policy_reason program_asks_add(struct program_asks *asks,
 				    const struct command_verdict *verdict, bool may_keep)
 {
 	const struct program_asks_config *config = &asks->config;
-	struct program_ask *ask = find(&asks->open, judged);
+	const char *rule = verdict->rule[0] ? verdict->rule : "the default: ask";
+	struct program_ask *ask;
 
+	/* A question that shows a rule of an older policy is another one. */
+	TAILQ_FOREACH (ask, &asks->open, entry) {
+		if (is_equal(ask->judged, judged) && strcmp(ask->rule, rule) == 0)
+			break;
+	}
 	if (ask && ask->id_count < WAITING_MAX) {
 		ask->ids[ask->id_count++] = judged->id;
 		return POLICY_NONE;
@@ -252,7 +258,7 @@ enum policy_reason program_asks_add(struct program_asks *asks,
 	ask = mem_new(sizeof(*ask));
 	ask->asks = asks;
 	ask->judged = orchestrator_judged_copy(judged);
-	ask->rule = mem_strdup(verdict->rule[0] ? verdict->rule : "the default: ask");
+	ask->rule = mem_strdup(rule);
 	ask->ids[ask->id_count++] = judged->id;
 	ask->since_ms = loop_now_ms(config->loop);
 	ask->asked = show(ask, verdict, may_keep);

@@ -1,5 +1,5 @@
 /* program_asks: --intercept-exec: asks people about the programs that a rule asks about. Equal
- * programs, with the same words in the same directory, are one question. */
+ * programs, with the same words in the same directory and by the same rule, are one question. */
 #pragma once
 
 #include <stdbool.h>

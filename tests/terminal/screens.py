@@ -322,14 +322,19 @@ def a_program_that_changes(world):
         world.sally("approve", "deny", question["id"], check=True)
     screen.ends()
     screen.close()
-    screen = Screen(world, "denied", "mkdir denied; exit 3", options)
+    screen = Screen(world, "denied", "mkdir denied & until [ -e again ]; do sleep 0.1; done; mkdir denied; wait; exit 3", options)
     screen.shows("  command   mkdir denied")
-    judged(world, "command deny mkdir")
-    until(lambda: [r for r in screen.records() if r["event"] == "policy_reloaded"], SECONDS, "the policy was not read again")
-    screen.answer("y")
+    for count, policy in ((1, (*rules[:-1], 'command ask mkdir because "think twice"')), (2, ["command deny mkdir"])):
+        judged(world, *policy)
+        until(lambda: sum(r["event"] == "policy_reloaded" for r in screen.records()) == count, SECONDS, "the policy was not read again")
+        (world.work / "again").touch()
+        until(lambda: len(world.questions()) == 2, SECONDS, "not another question")
+    assert [lines.get("because") for lines in lines_of(world)] == [None, "think twice"], lines_of(world)
+    for question in world.questions():
+        world.sally("approve", "allow", question["id"], check=True)
     assert screen.ends() == 3 and not (world.work / "denied").exists()
     reasons = [record["reason"] for record in programs(screen.records())]  # sh tries each folder of PATH
-    assert reasons[0] == "granted_once" and set(reasons[1:]) == {"rule_deny"}, screen.records()
+    assert reasons.count("granted_once") == 2 and set(reasons) == {"granted_once", "rule_deny"}, screen.records()
     screen.close()
 
 
