@@ -165,7 +165,7 @@ static void put(struct task_exec *exec, const struct orchestrator_judged *judged
 	struct err why = { 0 };
 
 	task->of = exec;
-	task->program = orchestrator_judged_copy(judged);
+	task->program = orchestrator_judge_copy(judged);
 	task->rule = mem_strdup(verdict->rule);
 	task->line = take(line);
 	task->number = exec->task->number;

@@ -141,7 +141,7 @@ void task_free(struct task *task)
 	mem_free_list(task->own_env);
 	json_decref(task->first);
 	free(task->poll_id);
-	orchestrator_judged_free(task->program);
+	orchestrator_judge_copy_free(task->program);
 	free(task->line);
 	free(task->rule);
 	free(task->justification);

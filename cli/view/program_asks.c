@@ -45,7 +45,7 @@ struct program_asks {
 static void ask_free(struct program_ask *ask)
 {
 	loop_timer_stop(&ask->timer);
-	orchestrator_judged_free(ask->judged);
+	orchestrator_judge_copy_free(ask->judged);
 	free(ask->rule);
 	free(ask);
 }
@@ -257,7 +257,7 @@ enum policy_reason program_asks_add(struct program_asks *asks,
 		return POLICY_OVERLOADED;
 	ask = mem_new(sizeof(*ask));
 	ask->asks = asks;
-	ask->judged = orchestrator_judged_copy(judged);
+	ask->judged = orchestrator_judge_copy(judged);
 	ask->rule = mem_strdup(rule);
 	ask->ids[ask->id_count++] = judged->id;
 	ask->since_ms = loop_now_ms(config->loop);

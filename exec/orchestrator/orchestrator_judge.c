@@ -41,7 +41,7 @@ static struct exec_program copy_program(const struct exec_program *program)
 				      NULL };
 }
 
-struct orchestrator_judged *orchestrator_judged_copy(const struct orchestrator_judged *judged)
+struct orchestrator_judged *orchestrator_judge_copy(const struct orchestrator_judged *judged)
 {
 	struct copy *copy = mem_new(sizeof(*copy));
 
@@ -57,7 +57,7 @@ struct orchestrator_judged *orchestrator_judged_copy(const struct orchestrator_j
 	return &copy->judged;
 }
 
-void orchestrator_judged_free(struct orchestrator_judged *judged)
+void orchestrator_judge_copy_free(struct orchestrator_judged *judged)
 {
 	struct copy *copy = (struct copy *)judged;
 
@@ -76,7 +76,7 @@ static struct waiting *waiting_new(struct orchestrator_judge *judge,
 	struct waiting *waiting = mem_new(sizeof(*waiting));
 
 	waiting->judge = judge;
-	waiting->judged = orchestrator_judged_copy(judged);
+	waiting->judged = orchestrator_judge_copy(judged);
 	return waiting;
 }
 
@@ -84,7 +84,7 @@ static struct waiting *waiting_new(struct orchestrator_judge *judge,
 static void waiting_free(struct waiting *waiting)
 {
 	aside_free(waiting->aside);
-	orchestrator_judged_free(waiting->judged);
+	orchestrator_judge_copy_free(waiting->judged);
 	free(waiting);
 }
 

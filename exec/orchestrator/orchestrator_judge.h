@@ -19,8 +19,8 @@ struct orchestrator_judged {
 	const char *cwd;
 };
 /* Returned owned. */
-struct orchestrator_judged *orchestrator_judged_copy(const struct orchestrator_judged *judged);
-void orchestrator_judged_free(struct orchestrator_judged *judged); /* NULL is fine */
+struct orchestrator_judged *orchestrator_judge_copy(const struct orchestrator_judged *judged);
+void orchestrator_judge_copy_free(struct orchestrator_judged *judged); /* NULL is fine */
 /* All that the process tells. */
 struct orchestrator_judgement {
 	struct command_verdict verdict;
