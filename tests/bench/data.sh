@@ -37,7 +37,7 @@ peer direct "$address:$origin" "${started[0]}" "$address:$origin" "kept new $str
 peer direct "$address:$bodies" "${started[1]}" "$address:$bodies" body
 for relay in relay splice; do
     start "$folder/load" "$relay" "$address" "$origin" >"$folder/$relay"
-    peer "$relay" "$(port_in "$folder/$relay")" "${started[-1]}" "bench.test:$origin" "kept new connect $streams idle"
+    peer "$relay" "$(port_in "$folder/$relay")" "${started[-1]}" "bench.test:$origin" "kept new connect $streams"
     start "$folder/load" "$relay" "$address" "$bodies" >"$folder/$relay.bodies"
     peer "$relay" "$(port_in "$folder/$relay.bodies")" "${started[-1]}" "bench.test:$bodies" body
 done
