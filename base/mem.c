@@ -118,6 +118,15 @@ char **mem_copy_list(const char *const *list)
 	return copy;
 }
 
+bool mem_is_same_list(const char *const *one, const char *const *other)
+{
+	while (*one && *other && strcmp(*one, *other) == 0) {
+		one++;
+		other++;
+	}
+	return !*one && !*other;
+}
+
 void mem_append_list(char ***list, char *item)
 {
 	size_t count = mem_count_list(*list);

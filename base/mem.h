@@ -3,6 +3,7 @@
  * with a maximum. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -36,6 +37,8 @@ void mem_append(char **text, const char *format, ...) __attribute__((format(prin
 	})
 /* Copies the array and its strings: returned owned, never NULL. */
 char **mem_copy_list(const char *const *list);
+/* Do they have equal strings, in the same order? */
+bool mem_is_same_list(const char *const *one, const char *const *other);
 /* Appends @item to *@list, which grows. The caller decides who owns the strings. */
 void mem_append_list(char ***list, char *item);
 /* Frees the array and its strings. */

@@ -74,17 +74,24 @@ static void refuse(struct task_exec *exec, const struct orchestrator_judged *jud
 	answer(exec, judged->id, false);
 }
 
+typedef void (*decided_fn)(const struct orchestrator_judged *judged,
+			   const struct orchestrator_judgement *judgement, const char *why,
+			   void *arg);
+
 /* Starts *@judge if it was not needed before. Without rules every program is allowed. */
-static void judge_by(struct task_exec *exec, struct orchestrator_judge **judge,
-		     const struct orchestrator_judge_config *config,
+static void judge_by(struct task_exec *exec, struct orchestrator_judge **judge, decided_fn done,
 		     const struct orchestrator_judged *judged)
 {
-	const struct command_rules *rules = exec->task->session->agent->rules;
+	const struct agent *agent = exec->task->session->agent;
+	const struct command_rules *rules = agent->rules;
+	const struct orchestrator_judge_config config = {
+		.loop = agent->loop, .decide = decide, .done = done, .arg = exec
+	};
 
 	if (!rules || command_rules_count(rules) == 0)
 		return answer(exec, judged->id, true);
 	if (!*judge)
-		*judge = orchestrator_judge_new(config);
+		*judge = orchestrator_judge_new(&config);
 	if (orchestrator_judge_add(*judge, judged) < 0)
 		refuse(exec, judged, "too many programs wait for their judgement");
 }
@@ -98,6 +105,7 @@ static void settle(struct task_exec *exec, const struct orchestrator_judged *jud
 		record_rule(exec, judged->program, judged->argv, verdict);
 }
 
+/* The rules may have changed while the question was open. */
 static void on_decided_again(const struct orchestrator_judged *judged,
 			     const struct orchestrator_judgement *judgement, const char *why,
 			     void *arg)
@@ -108,26 +116,13 @@ static void on_decided_again(const struct orchestrator_judged *judged,
 		refuse(arg, judged, why);
 }
 
-/* The rules may have changed while the question was open. */
-static void decide_again(struct task_exec *exec, const struct orchestrator_judged *judged)
-{
-	const struct orchestrator_judge_config config = {
-		.loop = exec->task->session->agent->loop,
-		.decide = decide,
-		.done = on_decided_again,
-		.arg = exec,
-	};
-
-	judge_by(exec, &exec->again, &config, judged);
-}
-
 /* The question was answered by a decider; the answer was recorded already. */
 static void on_judged(struct task *task, const struct orchestrator_result *result)
 {
 	struct agent *agent = task->session->agent;
 
 	if (task->of && result->kind == ORCHESTRATOR_DONE)
-		decide_again(task->of, task->program);
+		judge_by(task->of, &task->of->again, on_decided_again, task->program);
 	else if (task->of)
 		answer(task->of, task->program->id, false);
 	task_free(task);
@@ -191,14 +186,7 @@ static void on_decided(const struct orchestrator_judged *judged,
 
 void judge_ask(struct task_exec *exec, const struct orchestrator_judged *judged)
 {
-	const struct orchestrator_judge_config config = {
-		.loop = exec->task->session->agent->loop,
-		.decide = decide,
-		.done = on_decided,
-		.arg = exec,
-	};
-
-	judge_by(exec, &exec->judge, &config, judged);
+	judge_by(exec, &exec->judge, on_decided, judged);
 }
 
 void judge_drop(struct task_exec *exec)

@@ -370,15 +370,6 @@ static void expand_home(char **word)
 	*word = path;
 }
 
-static bool is_same_list(char *const *one, char *const *other)
-{
-	size_t i = 0;
-
-	while (one[i] && other[i] && strcmp(one[i], other[i]) == 0)
-		i++;
-	return !one[i] && !other[i];
-}
-
 /* Takes one reviewer line of the policy. A second line must name the same program. */
 static int note_reviewer(struct run_helpers *self, struct policy_helper *helper)
 {
@@ -390,7 +381,8 @@ static int note_reviewer(struct run_helpers *self, struct policy_helper *helper)
 		self->reviewer.is_trusted = helper->is_trusted;
 		return CLI_OK;
 	}
-	if (is_same_list(self->reviewer_words, helper->argv)) {
+	if (mem_is_same_list((const char *const *)self->reviewer_words,
+			     (const char *const *)helper->argv)) {
 		/* The first of the policy's lines; later ones only restrict. */
 		self->reviewer.is_trusted =
 			helper->is_trusted && (self->reviewer.is_trusted || !self->reviewer_rule);

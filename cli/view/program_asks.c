@@ -66,13 +66,8 @@ static bool is_same_program(const struct exec_program *left, const struct exec_p
 static bool is_equal(const struct orchestrator_judged *left,
 		     const struct orchestrator_judged *right)
 {
-	size_t i = 0;
-
-	if (!is_same_program(left->program, right->program) || strcmp(left->cwd, right->cwd) != 0)
-		return false;
-	while (left->argv[i] && right->argv[i] && strcmp(left->argv[i], right->argv[i]) == 0)
-		i++;
-	return !left->argv[i] && !right->argv[i];
+	return is_same_program(left->program, right->program) &&
+	       strcmp(left->cwd, right->cwd) == 0 && mem_is_same_list(left->argv, right->argv);
 }
 
 static struct program_ask *find(const struct program_ask_list *list,

@@ -32,15 +32,6 @@ struct run_programs {
 	size_t path_count;
 };
 
-static bool is_equal(const char *const *left, const char *const *right)
-{
-	while (*left && *right && strcmp(*left, *right) == 0) {
-		left++;
-		right++;
-	}
-	return !*left && !*right;
-}
-
 static bool is_asked(const struct orchestrator_judgement *judgement)
 {
 	return judgement->verdict.action == COMMAND_ASK ||
@@ -346,7 +337,7 @@ void run_programs_free(struct run_programs *programs)
  * asked. execvp(3) tries several folders of PATH, so the first attempts may fail. */
 void run_programs_judge(struct run_programs *programs, const struct orchestrator_judged *judged)
 {
-	if (!programs->has_started && is_equal(judged->argv, programs->config.command)) {
+	if (!programs->has_started && mem_is_same_list(judged->argv, programs->config.command)) {
 		programs->has_started = true;
 		programs->config.answer(judged->id, true, programs->config.arg);
 	} else {
