@@ -42,10 +42,10 @@ struct gateway_trip {
 	uint64_t cut;    /* allowed, and ended by a limit, by a person or by a changed policy */
 	uint64_t bytes_up, bytes_down;
 	uint64_t unnamed; /* of the others only: refused before they named a destination */
-	enum policy_reason last_denial; /* or failure, or cut; of the unnamed; POLICY_NONE: none */
-	char *rule;                     /* of the last denial, with file and line; NULL: none */
-	char *because;                  /* of the last denial: rule or answer; NULL: none */
-	char *program;                  /* that was denied it first; NULL or "": not known */
+	enum policy_reason last_denial, last_unnamed; /* or failure, or cut; NONE: none */
+	char *rule;    /* of the last denial, with file and line; NULL: none */
+	char *because; /* of the last denial: rule or answer; NULL: none */
+	char *program; /* that was denied it first; NULL or "": not known */
 	char *request; /* of the last denial, if a rule looks at it: "GET /path"; NULL: not known */
 };
 void gateway_trip_done(struct gateway_trip *trip); /* of a copy: frees its texts */

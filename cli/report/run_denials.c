@@ -111,13 +111,13 @@ static char *unnamed_text(const struct run_summary *summary)
 
 	if (others->unnamed == 0)
 		return NULL;
-	auto_free char *sentence = part_of(policy_reason_sentence(others->last_denial));
+	auto_free char *sentence = part_of(policy_reason_sentence(others->last_unnamed));
 
 	return mem_printf("%" PRIu64 " request%s named no destination%s: %s (%s). Next: %s",
 			  others->unnamed, others->unnamed == 1 ? "" : "s",
 			  others->unnamed == 1 ? "" : "; the last one", sentence,
-			  policy_reason_code(others->last_denial),
-			  policy_reason_next(others->last_denial));
+			  policy_reason_code(others->last_unnamed),
+			  policy_reason_next(others->last_unnamed));
 }
 
 bool run_denials_is_denied(const struct gateway_trip *trip)

@@ -273,7 +273,7 @@ static json_t *summary_json(const struct run_summary *summary)
 		json_object_set_new(object, "unnamed",
 				    json_pack("{s:I, s:s}", "count",
 					      (json_int_t)summary->others->unnamed, "reason",
-					      policy_reason_code(summary->others->last_denial)));
+					      policy_reason_code(summary->others->last_unnamed)));
 	if (summary->programs) {
 		json_object_set_new(object, "programs_refused", programs_json(summary->programs));
 		json_object_set_new(object, "programs_more",

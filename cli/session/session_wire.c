@@ -242,6 +242,7 @@ void session_wire_put_trip(struct frame *frame, enum session_frame type,
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		frame_put_u64(frame, counts[i]);
 	frame_put_u16(frame, (uint16_t)trip->last_denial);
+	frame_put_u16(frame, (uint16_t)trip->last_unnamed);
 	put_cut(frame, trip->rule, POLICY_TEXT_MAX);
 	put_cut(frame, trip->because, POLICY_TEXT_MAX);
 	put_cut(frame, trip->program, POLICY_TEXT_MAX);
@@ -263,19 +264,21 @@ int session_wire_get_trip(struct frame *frame, struct gateway_trip *ret)
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		*counts[i] = frame_get_u64(frame);
-	uint16_t reason = frame_get_u16(frame);
+	uint16_t reason = frame_get_u16(frame), unnamed = frame_get_u16(frame);
 
 	frame_get_text(frame, rule, sizeof(rule));
 	frame_get_text(frame, because, sizeof(because));
 	frame_get_text(frame, program, sizeof(program));
 	frame_get_text(frame, request, sizeof(request));
-	if (!frame_is_whole(frame) || protocol > POLICY_UDP || reason >= POLICY_REASON_COUNT)
+	if (!frame_is_whole(frame) || protocol > POLICY_UDP || reason >= POLICY_REASON_COUNT ||
+	    unnamed >= POLICY_REASON_COUNT)
 		return -EBADMSG;
 	if (host[0] != '\0' &&
 	    policy_destination_set(&ret->dst, host, strlen(host), port, NULL) < 0)
 		return -EBADMSG;
 	ret->dst.protocol = (enum policy_protocol)protocol;
 	ret->last_denial = (enum policy_reason)reason;
+	ret->last_unnamed = (enum policy_reason)unnamed;
 	ret->rule = rule[0] ? mem_strdup(rule) : NULL;
 	ret->because = because[0] ? mem_strdup(because) : NULL;
 	ret->program = program[0] ? mem_strdup(program) : NULL;

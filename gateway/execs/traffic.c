@@ -123,7 +123,7 @@ static void traffic_note(struct gateway_trip *trip, const struct policy_verdict 
 static void traffic_count_unnamed(struct gateway_trip *others, enum policy_reason reason)
 {
 	others->unnamed++;
-	others->last_denial = reason;
+	others->last_unnamed = reason;
 }
 
 static void traffic_count_denial(struct gateway_trip *trip, const struct policy_verdict *verdict)

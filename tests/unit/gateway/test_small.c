@@ -165,9 +165,15 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	ck_assert_int_eq(policy_destination_parse("https://new.test:443", &facts.dst, NULL), 0);
 	ck_assert(!traffic_wants_program(&trips, &facts.dst)); /* too many */
 	report.facts.dst = (struct policy_destination){ 0 };
+	report.verdict.reason = POLICY_MALFORMED;
 	traffic_count_report(&trips, &report, &report.verdict); /* of no destination: of no trip */
 	ck_assert_uint_eq(trips.others.denied, 0);
 	ck_assert_uint_eq(trips.others.unnamed, 1);
+	report.verdict.reason = POLICY_PRIVATE_ADDRESS;
+	traffic_count_verdict(&trips, &facts,
+			      &report.verdict); /* another destination has its own reason */
+	ck_assert_uint_eq(trips.others.denied, 1);
+	ck_assert_int_eq(trips.others.last_unnamed, POLICY_MALFORMED);
 	traffic_done(&trips);
 }
 END_TEST
